@@ -1,0 +1,36 @@
+"""Privet: differentially private classifiers whose epsilon is a theorem.
+
+The public names, loaded when they are first used, so that ``import privet`` stays light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privet.models import LinearSVC, LogisticRegression
+    from privet.privacy import ZCDP, ApproxDP, PureDP
+    from privet.store import load, save
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "PureDP": "privet.privacy",
+    "ZCDP": "privet.privacy",
+    "ApproxDP": "privet.privacy",
+    "LogisticRegression": "privet.models",
+    "LinearSVC": "privet.models",
+    "save": "privet.store",
+    "load": "privet.store",
+}
+
+__all__ = ["ZCDP", "ApproxDP", "LinearSVC", "LogisticRegression", "PureDP", "load", "save"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'privet' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,52 @@
+"""The words Privet refuses with.
+
+    PrivetError
+    |-- DeclarationError (ValueError)    a public parameter is missing, malformed or impossible
+    |   `-- InfeasibleBudget             the budget is too small for this regularisation
+    |-- DataError (ValueError)           the rows break what was declared; nothing was charged
+    |-- BudgetExceeded                   the charge does not fit under the cap; nothing was read
+    |-- NotConverged (RuntimeError)      the minimum was not reached; charged, nothing released
+    `-- MissingExtra (ImportError)       an optional package is needed; the message names the extra
+
+    PrivetWarning (UserWarning)
+    `-- RegularizationRaised             the declared regularisation was below the proven floor
+
+A message says what was wrong, what was expected and what to do. It may quote public declarations
+(budgets, bounds, shapes) but never a value that comes from a row.
+"""
+
+
+class PrivetError(Exception):
+    """Base of everything that Privet raises on purpose."""
+
+
+class DeclarationError(PrivetError, ValueError):
+    """A public parameter is missing, malformed or impossible."""
+
+
+class InfeasibleBudget(DeclarationError):
+    """The budget cannot pay for the Jacobian term at this regularisation."""
+
+
+class DataError(PrivetError, ValueError):
+    """The rows break what was declared about them."""
+
+
+class BudgetExceeded(PrivetError):
+    """A charge does not fit under the cap."""
+
+
+class NotConverged(PrivetError, RuntimeError):
+    """The minimiser did not reach the gradient norm that the proof was given."""
+
+
+class MissingExtra(PrivetError, ImportError):
+    """An optional package is needed for what was asked."""
+
+
+class PrivetWarning(UserWarning):
+    """Base of Privet's warnings."""
+
+
+class RegularizationRaised(PrivetWarning):
+    """The declared regularisation was below the proven floor and has been raised to it."""

@@ -1,0 +1,63 @@
+"""The public grid that released numbers are rounded to, and exact noise on it.
+
+A double-precision sample carries its input in its last bits. So every release is rounded to
+multiples of ``2^j``, with ``j`` computed from public quantities, as the last step; and where the
+Gaussian noise is added to a value, it is drawn as an exact discrete Gaussian on that grid
+(Canonne, Kamath and Steinke 2020) by OpenDP, whose sampler uses integers only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import MissingExtra
+
+Array = NDArray[np.float64]
+
+# A grid a million times finer than the noise costs no accuracy.
+GRID_BITS = 20
+
+
+def grid_exponent(noise_sd: float) -> int:
+    """``j = floor(log2(noise sd)) - 20``, from the public size of the noise in a coordinate."""
+    return math.floor(math.log2(noise_sd)) - GRID_BITS
+
+
+def round_to_grid(values: Array, exponent: int) -> Array:
+    """The nearest multiples of ``2^exponent``."""
+    # ldexp is exact; adding 0.0 turns a negative zero, which carries a sign bit, into zero
+    return np.asarray(np.ldexp(np.rint(np.ldexp(values, -exponent)), exponent) + 0.0)
+
+
+def add_discrete_gaussian(values: Array, scale: float, exponent: int) -> Array:
+    """``values`` rounded to the grid plus exact discrete Gaussian noise of that ``scale``.
+
+    The noise on the integers has parameter ``scale / 2^exponent``; rounding moves each coordinate
+    by at most half a grid step, so the caller widens its sensitivity by ``2^exponent sqrt p``.
+    """
+    dp = _opendp()
+    integers = np.rint(np.ldexp(np.asarray(values, dtype=np.float64), -exponent)).astype(np.int64)
+    measurement = dp.m.make_gaussian(
+        dp.vector_domain(dp.atom_domain(T="i64")),
+        dp.l2_distance(T="f64"),
+        scale=math.ldexp(scale, -exponent),
+    )
+    noisy = np.array(measurement(integers.ravel().tolist()), dtype=np.float64)
+    return np.ldexp(noisy, exponent).reshape(integers.shape)
+
+
+def _opendp() -> Any:
+    # imported only when drawn: it is a large compiled library
+    try:
+        import opendp.prelude as dp
+    except ImportError as error:
+        raise MissingExtra(
+            "Exact Gaussian noise on a value needs OpenDP. Install it with "
+            "`pip install 'privet[opendp]'`, or use objective perturbation or a pure budget."
+        ) from error
+    dp.enable_features("contrib")
+    return dp

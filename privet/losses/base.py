@@ -1,0 +1,116 @@
+"""What a loss is: a convex function of scores, and the public facts a proof needs about it.
+
+A row ``x`` has scores ``z = W x`` in R^K, where ``W`` is the ``K x m`` parameter matrix; two-class
+losses have K = 1. Each loss knows its derivatives in ``z`` (used on data) and its bounds (used by
+the proofs). The bounds never see data: they are functions of the loss's own parameters.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from privet.solve import largest
+
+Array = NDArray[np.float64]
+Targets = NDArray[Any]
+Family = Literal["margin", "softmax", "joint_huber"]
+
+# The share of the budget that the Jacobian may take where the floor of the regularisation is a
+# free choice (losses for which no regularisation makes the Jacobian cost nothing).
+JACOBIAN_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """A convex loss ``l(z, y)``: scores ``z`` of shape ``(..., K)``, targets ``y`` ``(...)``."""
+
+    name: ClassVar[str]
+    #: which Gaussian theorem covers the loss, see ``privet.privacy.jacobian``
+    family: ClassVar[Family]
+
+    # -- shape ---------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def scores(self) -> int:
+        """K, the number of scores per row."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> int:
+        """C, the number of classes a target can name."""
+
+    @abstractmethod
+    def targets(self, codes: NDArray[np.int_]) -> Targets:
+        """Class indices ``0..C-1`` in the form that the derivatives take."""
+
+    # -- derivatives in z ----------------------------------------------------------------------
+
+    @abstractmethod
+    def value(self, z: Array, y: Targets) -> Array:
+        """``l(z, y)``, shape ``(...)``."""
+
+    @abstractmethod
+    def gradient(self, z: Array, y: Targets) -> Array:
+        """``dl/dz``, shape ``(..., K)``."""
+
+    @abstractmethod
+    def hessian(self, z: Array, y: Targets) -> Array:
+        """``d2l/dz2``, shape ``(..., K, K)``, symmetric positive semidefinite."""
+
+    # -- public facts --------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def row_gradient_bound(self) -> float:
+        """``L >= |dl/dz|`` everywhere."""
+
+    @property
+    @abstractmethod
+    def difference_bound(self) -> float:
+        """Largest ``|g (x) x - g' (x) x'|`` of two rows' gradients, for ``|x|, |x'| <= 1``."""
+
+    @property
+    @abstractmethod
+    def curvature_bound(self) -> float:
+        """``c >=`` the largest eigenvalue of ``d2l/dz2`` everywhere."""
+
+    @abstractmethod
+    def log_determinant_bound(self, q: float) -> float:
+        """Largest ``log det(I + q d2l/dz2)``: what one row can do to the Jacobian.
+
+        ``q = R^2 / (n Lam)`` is a row's squared norm relative to the regulariser.
+        """
+
+    def privacy_loss_bound(self, a: float, q: float) -> float:
+        """Largest privacy loss of pure objective perturbation when one row is replaced.
+
+        ``a = beta R`` is the noise rate times the norm bound. This default adds the worst noise
+        term to the worst determinant (Wang, Kifer and Lee 2018, Theorem 1, for any loss); losses
+        whose gradient and curvature cannot be large at the same scores override it with less.
+        """
+        return a * self.difference_bound + self.log_determinant_bound(q)
+
+    def curvature_floor(self, epsilon: float) -> float:
+        """Largest ``q`` that the default calibration accepts at ``epsilon``; sets ``Lam_0``.
+
+        Here: the determinant takes at most a tenth of epsilon.
+        """
+        share = JACOBIAN_SHARE * epsilon
+        return largest(lambda q: self.log_determinant_bound(q) <= share)
+
+
+def concave_maximum(negative: Callable[[float], float], end: float) -> float:
+    """Maximum on ``[0, end]`` of the concave function whose negative is given.
+
+    The search's own tolerance is added on the safe side: the result is never below the maximum.
+    """
+    found = minimize_scalar(negative, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9})
+    return max(-float(found.fun), -negative(0.0), -negative(end)) * (1.0 + 1e-9)

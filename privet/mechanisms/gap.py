@@ -1,0 +1,101 @@
+"""The price of a near-minimum.
+
+The theorems speak of the exact minimiser; a computer stops at ``|grad J| <= gamma``, within
+``gamma/Lam`` of it. That gap is a function of the rows with sensitivity ``2 gamma/Lam``. Objective
+perturbation pays for it with a small reserved share of the budget and extra output noise:
+
+    pure, (eps, delta)   eps_out = eps/100   spherical Laplace, scale 2 gamma/(Lam eps_out)
+    zCDP                 rho_out = rho/1000  Gaussian, scale 2 gamma/(Lam sqrt(2 rho_out))
+
+Output perturbation widens its sensitivity instead. ``gamma`` includes a public bound on rounding in
+the computed gradient, and is chosen so that the extra noise stays under one per cent of what the
+main noise does to the release at least. Proof: ``gap.proof.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from privet.errors import DeclarationError
+from privet.minimise import rounding_floor
+from privet.noise import NOISES, Noise
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.curves import Curve, GaussianCurve, PureCurve
+from privet.risk import RegularisedRisk
+
+PURE_SHARE = 0.01
+ZCDP_SHARE = 0.001
+# The largest tolerance, relative to L R; the size of the extra noise asks for less where it must.
+LARGEST_TOLERANCE = 1e-10
+# The extra noise may be this large relative to the least effect of the main noise.
+RELATIVE_NOISE = 0.01
+# A noise norm above its quantile at this tail probability does not occur.
+NEGLIGIBLE = 1e-18
+
+
+@dataclass(frozen=True)
+class Reserve:
+    """A budget cut in two: what the main noise may use, and what the gap costs."""
+
+    main: Budget
+    curve: Curve
+    share: float
+
+    @property
+    def kind(self) -> str:
+        """The kind of noise that pays for the gap."""
+        return "gaussian" if isinstance(self.curve, GaussianCurve) else "laplace"
+
+    def gap_noise(self, sensitivity: float, dimension: int) -> Noise:
+        """The noise that hides a function of this sensitivity within the reserved share."""
+        if isinstance(self.curve, GaussianCurve):
+            return NOISES["gaussian"](sensitivity / math.sqrt(2.0 * self.curve.rho), dimension)
+        return NOISES["laplace"](sensitivity / self.curve.pure, dimension)
+
+
+def reserve(budget: Budget) -> Reserve:
+    """Set the gap's share of ``budget`` aside."""
+    if isinstance(budget, ZCDP):
+        out = ZCDP_SHARE * budget.rho
+        return Reserve(ZCDP(budget.rho - out), GaussianCurve(out), 1.0 - ZCDP_SHARE)
+    if isinstance(budget, PureDP):
+        out = PURE_SHARE * budget.epsilon
+        return Reserve(PureDP(budget.epsilon - out), PureCurve(out), 1.0 - PURE_SHARE)
+    if isinstance(budget, ApproxDP):
+        out = PURE_SHARE * budget.epsilon
+        main = ApproxDP(budget.epsilon - out, budget.delta)
+        return Reserve(main, PureCurve(out), 1.0 - PURE_SHARE)
+    raise DeclarationError(f"No gap share is defined for {type(budget).__name__}.")
+
+
+def least_response(risk: RegularisedRisk, n: int, m: int) -> float:
+    """``1/(n (Lam + c R^2/m))``: least mean response of the minimiser to ``b``."""
+    return 1.0 / (n * (risk.regularization + risk.row_curvature / m))
+
+
+def objective_gap(
+    risk: RegularisedRisk, n: int, m: int, main: Noise, kept: Reserve
+) -> tuple[float, Noise]:
+    """Tolerance of the minimiser and the extra noise, for objective perturbation.
+
+    The Hessian of the mean loss has trace at most ``K c R^2``, so its ``p = K m`` eigenvalues
+    average at most ``c R^2/m`` and an isotropic ``b`` moves the minimiser, in root mean square, by
+    at least ``|b|/(n (Lam + c R^2/m))`` (Jensen).
+    """
+    p = risk.parameters(m)
+    rounding = rounding_floor(n, m, risk, main.norm_quantile(NEGLIGIBLE))
+    least_effect = main.expected_norm * least_response(risk, n, m)
+    unit = kept.gap_noise(2.0 / risk.regularization, p).expected_norm
+    wanted = RELATIVE_NOISE * least_effect / unit
+    tolerance = max(min(LARGEST_TOLERANCE * risk.row_gradient, wanted) - rounding, 2.0 * rounding)
+    sensitivity = 2.0 * (tolerance + rounding) / risk.regularization
+    return tolerance, kept.gap_noise(sensitivity, p)
+
+
+def output_gap(risk: RegularisedRisk, n: int, m: int) -> tuple[float, float]:
+    """Tolerance, and the gradient norm to widen the sensitivity by, for output perturbation."""
+    rounding = rounding_floor(n, m, risk, 0.0)
+    wanted = 1e-4 * risk.gradient_difference / n
+    tolerance = max(min(LARGEST_TOLERANCE * risk.row_gradient, wanted) - rounding, 2.0 * rounding)
+    return tolerance, tolerance + rounding

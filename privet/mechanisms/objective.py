@@ -1,0 +1,265 @@
+"""Objective perturbation: add a random linear term to the objective, then minimise.
+
+Guarantee
+---------
+Replace-one neighbours of the same size; convex loss; every coordinate penalised. The output's
+density at ``f`` is ``mu(b_D(f)) det H_D(f)``, so replacing a row costs a change of noise and a
+ratio of determinants (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9). With ``a = R/scale`` and
+``q = R^2/(n Lam)``, for spherical Laplace noise:
+
+    default          Lam raised to a floor, then the smallest scale whose exact bound keeps eps
+    "exact"          the same without the floor; refuses where no scale keeps eps
+    "wang2018"       eps - logdet bound, over D R             (Wang, Kifer and Lee 2018, Theorem 1)
+    "chaudhuri2011"  Algorithm 2 with its branch, in units of R
+    "chaudhuri2008"  no Jacobian term: private for logistic loss and n Lam >= 2 R^2/eps only
+
+The exact bound is the loss's ``privacy_loss_bound(a, q)``. Gaussian noise is calibrated in
+``gaussian_objective.py``. The gap to the exact minimum is paid for as in ``gap.py``.
+Proof: ``objective.proof.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privet.errors import DeclarationError, InfeasibleBudget
+from privet.grid import grid_exponent, round_to_grid
+from privet.losses import Loss, MarginLoss
+from privet.mechanisms.gap import Reserve, least_response, objective_gap, reserve
+from privet.mechanisms.gaussian_objective import gaussian_floor, gaussian_shift
+from privet.mechanisms.prepared import Prepared
+from privet.mechanisms.regularization import (
+    choose_regularization,
+    default_regularization,
+    regularization_floor,
+)
+from privet.mechanisms.release import Array, Design, Mechanism
+from privet.minimise import minimise
+from privet.noise import NOISES, Noise
+from privet.privacy import Event
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.jacobian import JacobianCurve
+from privet.randomness import Randomness
+from privet.risk import RegularisedRisk
+from privet.rows import Rows
+from privet.solve import largest
+
+CALIBRATIONS = (None, "exact", "wang2018", "chaudhuri2011", "chaudhuri2008")
+_THEOREMS = {
+    None: "Privet, objective.proof.md (exact bound; Chaudhuri et al. 2011, Theorem 9, refined)",
+    "exact": "Privet, objective.proof.md (exact bound; Chaudhuri et al. 2011, Theorem 9, refined)",
+    "wang2018": "Wang, Kifer and Lee 2018, Theorem 1",
+    "chaudhuri2011": "Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9",
+    "chaudhuri2008": "Chaudhuri and Monteleoni 2008, Theorem 2, without its missing condition",
+    "gaussian": "Privet, gaussian_objective.proof.md",
+}
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Total regularisation, main noise and its curve; whether the calibration is a theorem."""
+
+    regularization: float
+    noise: Noise
+    curve: Curve
+    theorem: str
+    why_not_private: str = ""
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbation(Mechanism):
+    """The minimiser of the risk plus ``<b, theta>/n``."""
+
+    name: ClassVar[str] = "objective"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.calibration not in CALIBRATIONS:
+            names = ", ".join(repr(name) for name in CALIBRATIONS)
+            raise DeclarationError(f"calibration must be one of {names}, got {self.calibration!r}.")
+
+    def design_with(self, kind: str, n: int, m: int) -> Design:
+        """Regularisation, noise, tolerance and grid from declarations."""
+        kept = reserve(self.budget)
+        calibrate = self._gaussian if kind == "gaussian" else self._laplace
+        found = calibrate(kept, n, self.loss.scores * m)
+        risk = RegularisedRisk(self.loss, found.regularization, self.norm_bound)
+        tolerance, gap = objective_gap(risk, n, m, found.noise, kept)
+        # the least that one coordinate of b does to the release, so that the grid is fine enough
+        least = found.noise.coordinate_sd * least_response(risk, n, m)
+        reasons = [found.why_not_private] if found.why_not_private else []
+        reasons += ["the noise was seeded"] if self.insecure_seed is not None else []
+        event = Event(
+            mechanism=self.name,
+            claim=self.budget,
+            curves=(found.curve, kept.curve),
+            noise=kind,
+            scale=found.noise.scale,
+            sensitivity=risk.gradient_difference,
+            share=kept.share,
+            n=n,
+            m=m,
+            regularization=risk.regularization,
+            theorem=found.theorem,
+            private=not reasons,
+            why_not_private="; ".join(reasons),
+        )
+        return Design(risk, n, m, found.noise, tolerance, gap, grid_exponent(least), event)
+
+    # -- calibration: declarations only --------------------------------------------------------
+
+    def _regularization(self, kind: str, unit_norm: float, n: int, largest_q: float) -> float:
+        noise_norm = unit_norm * self.loss.difference_bound * self.norm_bound
+        default = default_regularization(self.name, kind, self.loss, self.norm_bound, noise_norm, n)
+        floor = regularization_floor(self.norm_bound, n, largest_q)
+        raised = floor if self.calibration is None else 0.0
+        if self.regularization == "auto":
+            default = max(default, floor)
+        return choose_regularization(
+            self.regularization, default, raised, self.loss, self.norm_bound
+        )
+
+    def _laplace(self, kept: Reserve, n: int, p: int) -> Calibrated:
+        epsilon = pure_epsilon(kept.main)
+        floor_q = self.loss.curvature_floor(epsilon)
+        lam = self._regularization("laplace", p / epsilon, n, floor_q)
+        found = laplace_rate(self.loss, self.calibration, epsilon, n, lam, self.norm_bound)
+        noise = NOISES["laplace"](self.norm_bound / found.a, p)
+        return Calibrated(
+            found.regularization,
+            noise,
+            PureCurve(epsilon),
+            _THEOREMS[self.calibration],
+            found.why_not_private,
+        )
+
+    def _gaussian(self, kept: Reserve, n: int, p: int) -> Calibrated:
+        if self.calibration not in (None, "exact"):
+            raise DeclarationError(
+                f"calibration={self.calibration!r} is for spherical Laplace noise; with Gaussian "
+                "noise use None or 'exact'."
+            )
+        free = gaussian_shift(kept.main, self.loss, 0.0)
+        largest_q = gaussian_floor(kept.main, self.loss)
+        lam = self._regularization("gaussian", math.sqrt(p) / free, n, largest_q)
+        q = RegularisedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
+        shift = gaussian_shift(kept.main, self.loss, q)
+        if shift <= 0.0:
+            smallest = regularization_floor(self.norm_bound, n, largest_q)
+            raise InfeasibleBudget(
+                f"regularization = {lam:g} is too small for {self.budget} and {n} rows. "
+                f"Use 'auto', or at least {smallest:g}."
+            )
+        k = self.loss.curvature_bound * q
+        curve = JacobianCurve(self.loss.family, self.loss.classes, shift, k)
+        scale = self.loss.difference_bound * self.norm_bound / shift
+        return Calibrated(lam, NOISES["gaussian"](scale, p), curve, _THEOREMS["gaussian"])
+
+    def noise_in_gradient(self, design: Design) -> float:
+        """The noise is a linear term of the objective."""
+        return design.main.expected_norm
+
+    # -- with data -----------------------------------------------------------------------------
+
+    def perturb(self, rows: Rows, design: Design, randomness: Randomness) -> Array:
+        """Draw ``b``, minimise to the certified gradient norm, pay for the gap, round."""
+        b = design.main.sample(randomness, 1)[0]
+        found = minimise(design.risk, rows, linear=b / rows.n, tolerance=design.tolerance)
+        return np.asarray(finish(found.certified()[None, :], design, randomness)[0])
+
+    def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
+        """``k`` draws of ``b`` from one prepared optimum."""
+        b = design.main.sample(randomness, k)
+        minima = Prepared(design.risk, rows).minimisers(b / rows.n, design.tolerance)
+        return finish(minima, design, randomness)
+
+    def numerics(self, design: Design) -> str:
+        """The noise needs a density, so it is a floating-point sample."""
+        return (
+            f"idealised numerics: floating-point {design.main.kind} noise, release rounded to the "
+            f"grid 2^{design.exponent}; conditional on convergence of the minimiser"
+        )
+
+
+def finish(minima: Array, design: Design, randomness: Randomness) -> Array:
+    """Add the noise that pays for the gap and round to the public grid."""
+    if design.gap is not None:
+        minima = minima + design.gap.sample(randomness, len(minima))
+    return round_to_grid(minima, design.exponent)
+
+
+def pure_epsilon(budget: Budget) -> float:
+    """The epsilon that spherical Laplace noise may spend under any kind of budget."""
+    if isinstance(budget, ZCDP):
+        return math.sqrt(2.0 * budget.rho)
+    if isinstance(budget, PureDP | ApproxDP):
+        return budget.epsilon
+    raise DeclarationError(f"No pure epsilon is defined for {type(budget).__name__}.")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """``a = R/scale`` of the spherical Laplace noise at the total regularisation."""
+
+    a: float
+    regularization: float
+    why_not_private: str = ""
+
+
+def laplace_rate(
+    loss: Loss, calibration: str | None, epsilon: float, n: int, lam: float, norm_bound: float
+) -> Rate:
+    """The rate that each calibration gives; refuses where it has none."""
+    q = RegularisedRisk(loss, lam, norm_bound).relative_curvature(n)
+    if calibration in (None, "exact"):
+        a = exact_rate(loss, epsilon, q)
+        if a <= 0.0:
+            raise _infeasible(loss, epsilon, n, lam, norm_bound)
+        return Rate(a, lam)
+    if calibration == "wang2018":
+        left = epsilon - loss.log_determinant_bound(q)
+        if left <= 0.0:
+            raise _infeasible(loss, epsilon, n, lam, norm_bound)
+        return Rate(left / loss.difference_bound, lam)
+    if not isinstance(loss, MarginLoss):
+        raise DeclarationError(f"calibration={calibration!r} is for two-class losses only.")
+    if calibration == "chaudhuri2011":
+        return _chaudhuri2011(loss, epsilon, n, lam, norm_bound)
+    a = epsilon / loss.difference_bound
+    covered = loss.privacy_loss_bound(a, q) <= epsilon
+    reason = "" if covered else "Chaudhuri and Monteleoni 2008 omits the Jacobian term"
+    return Rate(a, lam, reason)
+
+
+def exact_rate(loss: Loss, epsilon: float, q: float) -> float:
+    """The largest ``a`` with ``privacy_loss_bound(a, q) <= epsilon``; 0 if there is none."""
+    free = epsilon / loss.difference_bound
+    if loss.privacy_loss_bound(free, q) <= epsilon * (1.0 + 4e-16):
+        return free  # the Jacobian costs nothing
+    return largest(lambda a: loss.privacy_loss_bound(a, q) <= epsilon, free)
+
+
+def _chaudhuri2011(loss: Loss, epsilon: float, n: int, lam: float, norm_bound: float) -> Rate:
+    """Algorithm 2, with ``c R^2`` for its ``c``."""
+    risk = RegularisedRisk(loss, lam, norm_bound)
+    left = epsilon - 2.0 * math.log1p(loss.curvature_bound * risk.relative_curvature(n))
+    if left <= 0.0:
+        lam = risk.row_curvature / (n * math.expm1(epsilon / 4.0))
+        left = epsilon / 2.0
+    return Rate(left / loss.difference_bound, lam)
+
+
+def _infeasible(
+    loss: Loss, epsilon: float, n: int, lam: float, norm_bound: float
+) -> InfeasibleBudget:
+    most_q = largest(lambda q: loss.privacy_loss_bound(0.0, q) < epsilon)
+    smallest = regularization_floor(norm_bound, n, most_q)
+    return InfeasibleBudget(
+        f"regularization = {lam:g} is too small: the Jacobian term alone exceeds epsilon = "
+        f"{epsilon:g} for {n} rows. Use 'auto', or more than {smallest:g}."
+    )

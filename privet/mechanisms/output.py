@@ -1,0 +1,152 @@
+"""Output perturbation: minimise, then add noise to the minimiser.
+
+Guarantee
+---------
+Replace-one neighbours of the same size. For a convex loss with row gradients that differ by at most
+``D R`` the exact minimisers of neighbours differ by at most ``S = D R/(n Lam)`` (Chaudhuri,
+Monteleoni and Sarwate 2011, Corollary 8; margins: ``D = 2 L``); minimisers known to gradient norm
+``gamma`` by at most ``S + 2 gamma/Lam``. Added noise:
+
+    pure eps       spherical Laplace, scale S/eps                    (2011, Theorem 6)
+    rho-zCDP       Gaussian, S/sqrt(2 rho)                           (Bun and Steinke 2016)
+    (eps, delta)   Gaussian, by the exact profile                    (Balle and Wang 2018)
+
+Gaussian noise is an exact discrete Gaussian on the public grid; rounding to the grid widens ``S``
+by ``2^j sqrt p``. Proof: ``output.proof.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privet.errors import DeclarationError, InfeasibleBudget
+from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.mechanisms.gap import output_gap
+from privet.mechanisms.regularization import choose_regularization, default_regularization
+from privet.mechanisms.release import Array, Design, Mechanism
+from privet.minimise import minimise
+from privet.noise import NOISES, Noise
+from privet.privacy import Event
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.curves import Curve, GaussianCurve, PureCurve, gaussian_delta
+from privet.randomness import Randomness
+from privet.risk import RegularisedRisk
+from privet.rows import Rows
+from privet.solve import largest
+
+# How far the profile of a discrete Gaussian with 2^20 grid points per standard deviation can be
+# from the continuous one's, in epsilon per coordinate (output.proof.md, step 4).
+DISCRETE_SLACK = 1.5e-10
+
+
+@dataclass(frozen=True)
+class OutputPerturbation(Mechanism):
+    """The minimiser plus noise calibrated to its sensitivity."""
+
+    name: ClassVar[str] = "output"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.calibration not in (None, "exact"):
+            raise DeclarationError(
+                f"Output perturbation has one calibration; got calibration={self.calibration!r}. "
+                "Leave it None."
+            )
+
+    def design_with(self, kind: str, n: int, m: int) -> Design:
+        """Sensitivity and noise from declarations."""
+        p = self.loss.scores * m
+        curve = output_curve(kind, self.budget, p)
+        # E|b_0| of the same noise in gradient units, so that one rule serves both mechanisms
+        unit = unit_noise(kind, curve, p).expected_norm * self.loss.difference_bound
+        default = default_regularization(
+            self.name, kind, self.loss, self.norm_bound, unit * self.norm_bound, n
+        )
+        lam = choose_regularization(self.regularization, default, 0.0, self.loss, self.norm_bound)
+        risk = RegularisedRisk(self.loss, lam, self.norm_bound)
+        tolerance, gap = output_gap(risk, n, m)
+        sensitivity = risk.minimiser_sensitivity(n, gap)
+        scale = unit_noise(kind, curve, p).scale
+        exponent = grid_exponent(NOISES[kind](scale * sensitivity, p).coordinate_sd)
+        if kind == "gaussian":
+            sensitivity += math.ldexp(math.sqrt(p), exponent)
+        main = NOISES[kind](scale * sensitivity, p)
+        event = Event(
+            mechanism=self.name,
+            claim=self.budget,
+            curves=(curve,),
+            noise=kind,
+            scale=main.scale,
+            sensitivity=sensitivity,
+            share=1.0,
+            n=n,
+            m=m,
+            regularization=lam,
+            theorem="Chaudhuri, Monteleoni and Sarwate 2011, Theorem 6 and Corollary 8",
+            private=self.insecure_seed is None,
+            why_not_private="" if self.insecure_seed is None else "the noise was seeded",
+        )
+        return Design(risk, n, m, main, tolerance, None, exponent, event)
+
+    def noise_in_gradient(self, design: Design) -> float:
+        """Noise on the minimiser times ``n Lam``: designs may differ in their regularisation."""
+        return design.main.expected_norm * design.n * design.risk.regularization
+
+    def perturb(self, rows: Rows, design: Design, randomness: Randomness) -> Array:
+        """Minimise to the certified gradient norm, add noise, round."""
+        return np.asarray(self.perturb_many(rows, design, randomness, 1)[0])
+
+    def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
+        """One minimum, ``k`` noises."""
+        minimum = minimise(design.risk, rows, tolerance=design.tolerance).certified()
+        values = np.tile(minimum, (k, 1))
+        if design.main.kind == "gaussian" and randomness.secure:
+            return add_discrete_gaussian(values, design.main.scale, design.exponent)
+        return round_to_grid(values + design.main.sample(randomness, k), design.exponent)
+
+    def numerics(self, design: Design) -> str:
+        """Exact for Gaussian noise, idealised for spherical Laplace."""
+        if design.main.kind == "gaussian":
+            return (
+                f"exact discrete Gaussian on the grid 2^{design.exponent}; conditional on "
+                "convergence of the minimiser"
+            )
+        return (
+            f"idealised numerics: floating-point spherical Laplace rounded to the grid "
+            f"2^{design.exponent}; conditional on convergence of the minimiser"
+        )
+
+
+def output_curve(kind: str, budget: Budget, p: int) -> Curve:
+    """The curve of noise that spends exactly ``budget`` on a query of ``p`` coordinates."""
+    if kind == "laplace":
+        return PureCurve(math.sqrt(2.0 * budget.rho) if isinstance(budget, ZCDP) else _eps(budget))
+    if isinstance(budget, ZCDP):
+        return GaussianCurve(budget.rho)
+    if isinstance(budget, ApproxDP):
+        epsilon = budget.epsilon - DISCRETE_SLACK * p
+        if epsilon <= 0.0:
+            raise InfeasibleBudget(
+                f"epsilon = {budget.epsilon:g} is too small for {p} parameters with Gaussian "
+                "noise. Use noise='laplace' or a larger epsilon."
+            )
+        shift = largest(lambda d: gaussian_delta(d, epsilon) <= budget.delta)
+        return GaussianCurve(shift**2 / 2.0)
+    raise DeclarationError("Gaussian noise needs a ZCDP or ApproxDP budget.")
+
+
+def _eps(budget: Budget) -> float:
+    if isinstance(budget, PureDP | ApproxDP):
+        return budget.epsilon
+    raise DeclarationError(f"No epsilon in a {type(budget).__name__} budget.")
+
+
+def unit_noise(kind: str, curve: Curve, p: int) -> Noise:
+    """The noise for a query of sensitivity 1 that costs ``curve``."""
+    if isinstance(curve, GaussianCurve):
+        return NOISES[kind](1.0 / math.sqrt(2.0 * curve.rho), p)
+    return NOISES[kind](1.0 / curve.pure, p)

@@ -1,0 +1,94 @@
+"""Labels: the declared set of classes, and rows' labels as indices into it.
+
+The set of classes is part of the public domain. Reading it from the labels would tell whether a
+rare class occurs; so the user declares it, uses one of three standard two-class codings, or says
+``"observed"`` and thereby declares the observed set public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from privet.errors import DataError, DeclarationError
+
+OBSERVED = "observed"
+UNDECLARED = (
+    "The labels hold a value outside the declared classes. Declare it in classes=[...], or map it "
+    "to a declared class first."
+)
+
+
+def declared_classes(declared: Any, labels: NDArray[Any]) -> NDArray[Any]:
+    """The classes in the order that predictions and coefficients use."""
+    if isinstance(declared, str):
+        if declared != OBSERVED:
+            raise DeclarationError(f"classes must be a list, None or 'observed', got {declared!r}.")
+        check_classification_targets(labels)
+        return _at_least_two(np.unique(labels))
+    if declared is None:
+        return _standard_coding(labels)
+    if not isinstance(declared, Sequence | np.ndarray):
+        raise DeclarationError("classes must be a list of the possible labels.")
+    classes = np.unique(np.asarray(declared))
+    if len(classes) != len(declared):
+        raise DeclarationError("classes names a label twice.")
+    return _at_least_two(classes)
+
+
+def _at_least_two(classes: NDArray[Any]) -> NDArray[Any]:
+    if len(classes) < 2:
+        raise DeclarationError(
+            f"A classifier needs at least 2 classes, but only {len(classes)} class is declared or "
+            "observed. Declare all possible labels in classes=[...]."
+        )
+    return classes
+
+
+def _standard_coding(labels: NDArray[Any]) -> NDArray[Any]:
+    """0/1, -1/+1 or false/true, told apart by the labels; anything else must be declared."""
+    if labels.dtype == np.bool_:
+        return np.array([False, True])
+    if labels.dtype.kind in "iuf":
+        has = [bool((labels == code).any()) for code in (-1, 0, 1)]
+        known = bool(np.isin(labels, (-1, 0, 1)).all())
+        if known and has[1] and not has[0]:
+            return np.array([0, 1], dtype=labels.dtype)
+        if known and has[0] and not has[1]:
+            return np.array([-1, 1], dtype=labels.dtype)
+    raise DeclarationError(
+        "The classes are not declared and the labels are not plainly 0/1, -1/+1 or false/true. "
+        "Pass classes=[...] with every possible label."
+    )
+
+
+def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int_]:
+    """Indices into ``classes``; an undeclared label is an error that does not quote it."""
+    try:
+        codes = np.searchsorted(classes, labels)
+    except TypeError as error:
+        raise DataError(UNDECLARED) from error
+    codes = np.minimum(codes, len(classes) - 1)
+    if not bool(np.all(classes[codes] == labels)):
+        raise DataError(UNDECLARED)
+    return codes
+
+
+def class_weights(declared: Any, classes: NDArray[Any]) -> tuple[float, ...] | None:
+    """Public weights in the order of ``classes``; None where all are one."""
+    if declared is None:
+        return None
+    if not isinstance(declared, Mapping):
+        raise DeclarationError(
+            "class_weight must be a dictionary of public weights; 'balanced' reads the class "
+            "counts from the data, which nobody paid for."
+        )
+    known = set(classes.tolist())
+    unknown = [label for label in declared if label not in known]
+    if unknown:
+        raise DeclarationError(f"class_weight names {unknown[0]!r}, which is not a class.")
+    return tuple(float(declared.get(label, 1.0)) for label in classes.tolist())

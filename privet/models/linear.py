@@ -1,0 +1,213 @@
+"""Private linear classifiers with scikit-learn's contract."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
+from sklearn.utils.validation import check_is_fitted
+
+from privet.errors import DeclarationError
+from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
+from privet.models._base import PrivateLinearClassifier
+from privet.privacy.budget import Budget
+
+Array = NDArray[np.float64]
+
+
+class LogisticRegression(PrivateLinearClassifier):
+    """Differentially private logistic regression.
+
+    Two classes by the logistic loss, more by softmax with one budget for all classes.
+
+    Parameters
+    ----------
+    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+        What one fit may cost. A number is the epsilon of pure differential privacy.
+    mechanism : "objective" or "output", default "objective"
+        Where the noise goes: into the objective (more accurate) or onto the minimiser.
+    noise : "auto", "laplace" or "gaussian", default "auto"
+        By the budget's kind; the smaller one where both are allowed.
+    calibration : None, "exact", "wang2018", "chaudhuri2011" or "chaudhuri2008", default None
+        None is the tightest proved rule. The others are for comparison and audits.
+    regularization : float or "auto", default "auto"
+        Lam of the mean objective; "auto" is a public rule that reads no data. A value below the
+        proven floor is raised with a warning; see ``regularization_``.
+    norm_bound : float, default 1.0
+        Rows are clipped to this Euclidean norm, in training and in prediction. Declare it; it is
+        never measured.
+    fit_intercept : bool, default True
+        Adds a penalised constant column, so that the proof covers the intercept too.
+    classes : list, None or "observed", default None
+        Every possible label. None accepts 0/1, -1/+1 or booleans; "observed" reads them from y
+        and thereby declares the observed set public.
+    class_weight : dict or None, default None
+        Public weights per class; the noise pays for the largest.
+    ledger, dataset : a privacy ledger and the name of the data set to charge, default None
+        Without a ledger the guarantee covers this one fit.
+    insecure_seed : int or None, default None
+        For tests and studies only: the release is stamped as not private.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_ : the released model, in the units of the features as passed
+    regularization_ : the total regularisation that was used (public)
+    guarantee_ : the promise: budget, neighbours, unit, mechanism, theorem, assumptions, numerics
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import LogisticRegression
+    >>> X = np.random.default_rng(0).uniform(-0.7, 0.7, size=(5000, 2))
+    >>> model = LogisticRegression(budget=1.0).fit(X, X[:, 0] > 0)
+    >>> model.predict([[0.5, 0.0]])
+    array([ True])
+    """
+
+    def __init__(
+        self,
+        budget: Budget | float = 1.0,
+        *,
+        mechanism: str = "objective",
+        noise: Literal["auto", "laplace", "gaussian"] = "auto",
+        calibration: str | None = None,
+        regularization: float | Literal["auto"] = "auto",
+        norm_bound: float = 1.0,
+        fit_intercept: bool = True,
+        classes: Any = None,
+        class_weight: dict[Any, float] | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.mechanism = mechanism
+        self.noise = noise
+        self.calibration = calibration
+        self.regularization = regularization
+        self.norm_bound = norm_bound
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.class_weight = class_weight
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insecure_seed = insecure_seed
+
+    def _loss(self, n_classes: int) -> Loss:
+        return Logistic() if n_classes == 2 else Softmax(n_classes)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Class probabilities, shape (n, C), in the order of ``classes_``."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.stack([expit(-scores), expit(scores)], axis=1)
+        return np.asarray(softmax(scores, axis=1))
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of ``predict_proba``."""
+        return np.log(self.predict_proba(X))
+
+    def to_sklearn(self) -> Any:
+        """A fitted ``sklearn.linear_model.LogisticRegression`` with the released coefficients.
+
+        Its predictions agree on rows within ``norm_bound``; it does not clip the others.
+        """
+        from sklearn.linear_model import LogisticRegression as Plain
+
+        check_is_fitted(self, "coef_")
+        return _filled(Plain(), self)
+
+
+class LinearSVC(PrivateLinearClassifier):
+    """Differentially private linear support vector classifier.
+
+    Two classes by a smoothed hinge, more by the joint Huber loss with one budget for all classes.
+
+    Parameters
+    ----------
+    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+        What one fit may cost. A number is the epsilon of pure differential privacy.
+    loss : "huber" or "smooth_hinge", default "huber"
+        A hinge with a quadratic or a twice differentiable knee.
+    h : float, default 0.5
+        Half-width of the knee; wider costs less noise.
+    mechanism, noise, calibration, regularization, norm_bound, fit_intercept, classes,
+    class_weight, ledger, dataset, insecure_seed :
+        As in ``LogisticRegression``, and so are the attributes.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | float = 1.0,
+        *,
+        loss: Literal["huber", "smooth_hinge"] = "huber",
+        h: float = 0.5,
+        mechanism: str = "objective",
+        noise: Literal["auto", "laplace", "gaussian"] = "auto",
+        calibration: str | None = None,
+        regularization: float | Literal["auto"] = "auto",
+        norm_bound: float = 1.0,
+        fit_intercept: bool = True,
+        classes: Any = None,
+        class_weight: dict[Any, float] | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.loss = loss
+        self.h = h
+        self.mechanism = mechanism
+        self.noise = noise
+        self.calibration = calibration
+        self.regularization = regularization
+        self.norm_bound = norm_bound
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.class_weight = class_weight
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insecure_seed = insecure_seed
+
+    def _loss(self, n_classes: int) -> Loss:
+        kinds: dict[str, type[HuberHinge] | type[SmoothHinge]] = {
+            "huber": HuberHinge,
+            "smooth_hinge": SmoothHinge,
+        }
+        if self.loss not in kinds:
+            raise DeclarationError(f"loss must be 'huber' or 'smooth_hinge', got {self.loss!r}.")
+        if n_classes == 2:
+            return kinds[self.loss](self.h)
+        if self.loss != "huber":
+            raise DeclarationError(
+                "More than two classes need loss='huber' (the joint Huber loss)."
+            )
+        return JointHuber(n_classes, self.h)
+
+    def to_sklearn(self) -> Any:
+        """A fitted ``sklearn.svm.LinearSVC`` with the released coefficients.
+
+        Its predictions agree on rows within ``norm_bound``; it does not clip the others.
+        """
+        from sklearn.svm import LinearSVC as Plain
+
+        check_is_fitted(self, "coef_")
+        return _filled(Plain(), self)
+
+
+def _filled(plain: Any, model: PrivateLinearClassifier) -> Any:
+    names = ("coef_", "intercept_", "classes_", "n_features_in_", "feature_names_in_")
+    for name in names:
+        if name in model.__dict__:
+            setattr(plain, name, np.copy(getattr(model, name)))
+    plain.n_features_in_ = int(plain.n_features_in_)
+    plain.fit_intercept = bool(model.fit_intercept)
+    return plain
+
+
+#: Every model by its name: what files may name and what the laws run over.
+MODELS: dict[str, type[PrivateLinearClassifier]] = {
+    model.__name__: model for model in (LogisticRegression, LinearSVC)
+}

@@ -1,0 +1,126 @@
+"""The noise laws: sampler, density and norm of each, in one place.
+
+    SphericalLaplace(scale)   density ~ exp(-|b|/scale); |b| ~ Gamma(p, scale), direction uniform
+    Gaussian(scale)           density ~ exp(-|b|^2/(2 scale^2)); |b| ~ scale chi(p)
+
+``scale`` of the spherical Laplace is ``1/beta``, the inverse rate, not a standard deviation (the
+papers call it one in places). A law says what it is; how large it must be is the business of the
+mechanisms.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainccinv, gammaln
+
+from privet.randomness import Randomness
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Noise(ABC):
+    """A spherically symmetric law on R^p with a positive ``scale``."""
+
+    kind: ClassVar[str]
+    scale: float
+    dimension: int
+
+    @abstractmethod
+    def sample(self, randomness: Randomness, k: int) -> Array:
+        """``k`` independent draws, shape (k, p)."""
+
+    @abstractmethod
+    def log_density(self, b: Array) -> Array:
+        """Log-density of each row of ``b``, without the normalising constant."""
+
+    @property
+    @abstractmethod
+    def expected_norm(self) -> float:
+        """``E|b|``."""
+
+    @property
+    @abstractmethod
+    def coordinate_sd(self) -> float:
+        """Standard deviation of one coordinate."""
+
+    @abstractmethod
+    def norm_quantile(self, tail: float) -> float:
+        """The norm that is exceeded with probability ``tail``."""
+
+    def facts(self) -> dict[str, Any]:
+        """Kind, scale and dimension, for events and files."""
+        return {"kind": self.kind, "scale": self.scale, "dimension": self.dimension}
+
+
+@dataclass(frozen=True)
+class SphericalLaplace(Noise):
+    """Density proportional to ``exp(-|b|/scale)``: the multivariate law of pure privacy."""
+
+    kind: ClassVar[str] = "laplace"
+
+    def sample(self, randomness: Randomness, k: int) -> Array:
+        """A Gamma(p) norm times a uniform direction."""
+        directions = randomness.normals((k, self.dimension))
+        # a zero direction cannot occur: normals come from an open interval and are never 0
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        radii = randomness.gammas(k, self.dimension)
+        return directions * (self.scale * radii)[:, None]
+
+    def log_density(self, b: Array) -> Array:
+        """``-|b|/scale``."""
+        return np.asarray(-np.linalg.norm(b, axis=-1) / self.scale)
+
+    @property
+    def expected_norm(self) -> float:
+        """``p scale``."""
+        return self.dimension * self.scale
+
+    @property
+    def coordinate_sd(self) -> float:
+        """``sqrt(p + 1) scale``, since ``E|b|^2 = p (p + 1) scale^2``."""
+        return math.sqrt(self.dimension + 1.0) * self.scale
+
+    def norm_quantile(self, tail: float) -> float:
+        """Upper quantile of Gamma(p, scale)."""
+        return self.scale * float(gammainccinv(self.dimension, tail))
+
+
+@dataclass(frozen=True)
+class Gaussian(Noise):
+    """Independent normal coordinates with standard deviation ``scale``."""
+
+    kind: ClassVar[str] = "gaussian"
+
+    def sample(self, randomness: Randomness, k: int) -> Array:
+        """Scaled standard normals."""
+        return self.scale * randomness.normals((k, self.dimension))
+
+    def log_density(self, b: Array) -> Array:
+        """``-|b|^2/(2 scale^2)``."""
+        return np.asarray(-0.5 * (np.asarray(b) ** 2).sum(axis=-1) / self.scale**2)
+
+    @property
+    def expected_norm(self) -> float:
+        """``scale sqrt2 Gamma((p+1)/2)/Gamma(p/2)``, just below ``scale sqrt p``."""
+        half = self.dimension / 2.0
+        return self.scale * math.sqrt(2.0) * math.exp(gammaln(half + 0.5) - gammaln(half))
+
+    @property
+    def coordinate_sd(self) -> float:
+        """``scale``."""
+        return self.scale
+
+    def norm_quantile(self, tail: float) -> float:
+        """Upper quantile of ``scale chi(p)``."""
+        return self.scale * math.sqrt(2.0 * float(gammainccinv(self.dimension / 2.0, tail)))
+
+
+#: Every noise by its kind; a law that holds for noises is tested on all of these.
+NOISES: dict[str, type[Noise]] = {noise.kind: noise for noise in (SphericalLaplace, Gaussian)}

@@ -1,0 +1,18 @@
+"""Privacy as algebra: budgets, curves, events and their composition. No data enters here."""
+
+from privet.privacy.budget import BUDGETS, ZCDP, ApproxDP, Budget, PureDP, as_budget
+from privet.privacy.compose import Composition, Filter
+from privet.privacy.event import Event, event_from_json
+
+__all__ = [
+    "BUDGETS",
+    "ZCDP",
+    "ApproxDP",
+    "Budget",
+    "Composition",
+    "Event",
+    "Filter",
+    "PureDP",
+    "as_budget",
+    "event_from_json",
+]

@@ -1,0 +1,106 @@
+"""Events to budgets: what a list of releases costs together, and whether one more fits.
+
+Reporting a fixed list may use every numerical trick. A *cap* may not: the next release can be
+chosen after looking at the last, so caps are filters in calculi that allow it (Rogers, Roth, Ullman
+and Vadhan 2016; Feldman and Zrnic 2021): sums of epsilon, sums of rho, sums of Renyi divergence at
+fixed public orders. Amounts are integers in billionths, rounded up, so that ten times 0.1 is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+from privet.errors import BudgetExceeded
+from privet.privacy.budget import ApproxDP, Budget, PureDP
+from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
+from privet.privacy.event import Event
+
+UNITS_PER_ONE = 10**9
+
+#: Public orders of the filter for (epsilon, delta) caps. Each takes its share of delta, so few.
+FILTER_ORDERS: tuple[float, ...] = (1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0, 129.0, 257.0)
+
+
+def units(amount: float) -> int | None:
+    """``amount`` in billionths, rounded up; None for an infinite amount."""
+    if math.isinf(amount):
+        return None
+    scaled = Decimal(repr(float(amount))) * UNITS_PER_ONE
+    return int(scaled.to_integral_value(rounding=ROUND_CEILING))
+
+
+def _cap_units(amount: float) -> int:
+    scaled = Decimal(repr(float(amount))) * UNITS_PER_ONE
+    return int(scaled.to_integral_value(rounding=ROUND_FLOOR))
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A fixed list of events, read in each calculus."""
+
+    events: tuple[Event, ...]
+
+    def pure(self) -> float:
+        """Sum of the pure losses; infinite if one has none."""
+        return math.fsum(event.pure() for event in self.events)
+
+    def zcdp(self) -> float:
+        """Sum of the rhos."""
+        return math.fsum(event.zcdp() for event in self.events)
+
+    def renyi(self, order: float) -> float:
+        """Sum of the Renyi bounds at one order."""
+        return math.fsum(event.renyi(order) for event in self.events)
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon at ``delta``: sums, converted Renyi curves or numerical composition."""
+        if len(self.events) == 1:
+            return self.events[0].epsilon(delta)
+        curves: list[Curve] = [curve for event in self.events for curve in event.curves]
+        return min(self.pure(), renyi_epsilon(curves, delta), tight_epsilon(curves, delta))
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A cap that stays valid when every release is chosen after seeing the earlier ones."""
+
+    cap: Budget
+
+    def _columns(self, event: Event) -> tuple[int | None, ...]:
+        """The event's cost in the cap's calculus, one integer per column."""
+        if isinstance(self.cap, PureDP):
+            return (units(event.pure()),)
+        if isinstance(self.cap, ApproxDP):
+            return tuple(units(event.renyi(order)) for order in FILTER_ORDERS)
+        return (units(event.zcdp()),)
+
+    def _limits(self) -> tuple[int, ...]:
+        if not isinstance(self.cap, ApproxDP):
+            (amount,) = self.cap.facts().values()
+            return (_cap_units(amount),)
+        # One order's filter is (epsilon, delta/|orders|); which order is binding may depend on the
+        # answers, so the deltas add up (union bound).
+        delta = self.cap.delta / len(FILTER_ORDERS)
+        return tuple(
+            _cap_units(self.cap.epsilon + math.log(delta) / (order - 1.0))
+            for order in FILTER_ORDERS
+        )
+
+    def admits(self, spent: Sequence[Event], event: Event) -> bool:
+        """Whether ``event`` fits after ``spent``: in at least one column the sum stays within."""
+        totals = [self._columns(each) for each in (*spent, event)]
+        return any(
+            None not in column and sum(part for part in column if part is not None) <= limit
+            for column, limit in zip(zip(*totals, strict=True), self._limits(), strict=True)
+        )
+
+    def require(self, spent: Sequence[Event], event: Event) -> None:
+        """Raise ``BudgetExceeded`` unless ``event`` fits."""
+        if not self.admits(spent, event):
+            raise BudgetExceeded(
+                f"A release of {event.claim} does not fit under the cap of {self.cap} after "
+                f"{len(spent)} earlier releases. Ask for less, or have the cap raised."
+            )

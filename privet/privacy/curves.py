@@ -1,0 +1,201 @@
+"""What a release costs at every Renyi order: the curves that composition adds up.
+
+    PureCurve(epsilon)                    any pure mechanism
+    GaussianCurve(rho)                    a Gaussian mechanism (continuous or discrete)
+    JacobianCurve(family, C, shift, k)    Gaussian objective perturbation, see ``jacobian.py``
+
+A curve is recorded by its parameters, never by sampled values, so that later accountants can read
+more out of it than this one does.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
+
+from privet.errors import DeclarationError
+
+#: Public Renyi orders for conversions: dense enough to lose less than 0.1 % of epsilon.
+ORDERS: tuple[float, ...] = tuple(1.0 + np.logspace(-2.0, 5.0, 561))
+
+
+@dataclass(frozen=True)
+class Curve(ABC):
+    """A Renyi curve with its special values."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def renyi(self, order: float) -> float:
+        """Bound on the Renyi divergence of this order (> 1) between neighbours."""
+
+    @property
+    @abstractmethod
+    def pure(self) -> float:
+        """Bound on the divergence of infinite order; infinite where there is none."""
+
+    @property
+    @abstractmethod
+    def zcdp(self) -> float:
+        """Smallest known rho with ``renyi(order) <= order rho`` for all orders."""
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest known epsilon at this delta for a single release."""
+        return renyi_epsilon([self], delta)
+
+    def to_json(self) -> dict[str, Any]:
+        """Kind and parameters."""
+        return {"kind": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class PureCurve(Curve):
+    """A mechanism whose privacy loss never exceeds ``loss``."""
+
+    kind: ClassVar[str] = "pure"
+    loss: float
+
+    def renyi(self, order: float) -> float:
+        """The curve of randomised response, the worst of all pure mechanisms.
+
+        ``log[(sinh(a e) - sinh((a-1) e))/sinh e]/(a-1)`` (Bun and Steinke 2016, Proposition 3.3;
+        Mironov 2017), written with exponentials that do not overflow.
+        """
+        e, a = self.loss, order
+        keep = -math.log1p(math.exp(-e))  # log of the larger probability, exp(e)/(1 + exp(e))
+        exponents = np.array([keep + (a - 1.0) * e, keep - a * e])
+        exact = float(np.logaddexp(*exponents)) / (a - 1.0)
+        return min(max(exact, 0.0), e, a * e * e / 2.0)
+
+    @property
+    def pure(self) -> float:
+        """``loss``."""
+        return self.loss
+
+    @property
+    def zcdp(self) -> float:
+        """``loss^2/2`` (Bun and Steinke 2016, Proposition 1.4)."""
+        return self.loss**2 / 2.0
+
+    def epsilon(self, delta: float) -> float:
+        """``loss``, whatever delta is."""
+        return self.loss
+
+
+@dataclass(frozen=True)
+class GaussianCurve(Curve):
+    """A Gaussian mechanism: ``renyi(order) = order rho``, ``rho = sensitivity^2/(2 sigma^2)``."""
+
+    kind: ClassVar[str] = "gaussian"
+    rho: float
+
+    def renyi(self, order: float) -> float:
+        """``order rho``."""
+        return order * self.rho
+
+    @property
+    def pure(self) -> float:
+        """Unbounded."""
+        return math.inf
+
+    @property
+    def zcdp(self) -> float:
+        """``rho``."""
+        return self.rho
+
+    def epsilon(self, delta: float) -> float:
+        """The exact profile of the Gaussian mechanism, inverted."""
+        return profile_epsilon(math.sqrt(2.0 * self.rho), delta)
+
+
+def gaussian_delta(shift: float, epsilon: float) -> float:
+    """The Gaussian mechanism's profile (Balle and Wang 2018, Theorem 8).
+
+    ``delta = Phi(D/2 - e/D) - exp(e) Phi(-D/2 - e/D)``, ``D = sensitivity/sigma``.
+    """
+    upper = float(ndtr(shift / 2.0 - epsilon / shift))
+    lower = math.exp(min(epsilon + float(log_ndtr(-shift / 2.0 - epsilon / shift)), 0.0))
+    # both tails are known to a few units in the last place of the larger one; stay above
+    return max(upper - lower, 0.0) + 4e-16 * upper
+
+
+def profile_epsilon(shift: float, delta: float) -> float:
+    """Smallest epsilon >= 0 with ``gaussian_delta(shift, epsilon) <= delta``, from above."""
+    if gaussian_delta(shift, 0.0) <= delta:
+        return 0.0
+    high = 1.0
+    while gaussian_delta(shift, high) > delta:
+        high *= 2.0
+    root = brentq(lambda e: gaussian_delta(shift, e) - delta, 0.0, high, xtol=1e-14, rtol=1e-13)
+    return float(root) * (1.0 + 1e-9)
+
+
+def renyi_epsilon(curves: Iterable[Curve], delta: float) -> float:
+    """Smallest epsilon at ``delta`` that the sum of the Renyi curves gives.
+
+    Orders whose bound is infinite are left out. The conversion is dp-accounting's (Canonne, Kamath
+    and Steinke 2020, Proposition 12, and its refinements).
+    """
+    parts = list(curves)
+    usable = [(a, total) for a in ORDERS if math.isfinite(total := sum(c.renyi(a) for c in parts))]
+    if not usable:
+        return math.inf
+    from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon  # slow to import
+
+    orders, values = zip(*usable, strict=True)
+    epsilon, _ = compute_epsilon(orders, values, delta)
+    return float(epsilon)
+
+
+def tight_epsilon(curves: Sequence[Curve], delta: float) -> float:
+    """Epsilon of a fixed list by numerical composition, where every curve allows it.
+
+    Gaussian curves add to one Gaussian; pure ones compose as randomised response; the privacy loss
+    distributions are dp-accounting's, rounded to the pessimistic side.
+    """
+    from dp_accounting.pld import common, privacy_loss_distribution
+
+    if not all(isinstance(curve, PureCurve | GaussianCurve) for curve in curves):
+        return math.inf
+    rho = math.fsum(c.rho for c in curves if isinstance(c, GaussianCurve))
+    losses = [c.loss for c in curves if isinstance(c, PureCurve)]
+    if not losses:
+        return profile_epsilon(math.sqrt(2.0 * rho), delta)
+    # connect-the-dots discretisation: exact at the grid points, so a coarse grid loses little
+    interval = 1e-4
+    parameters = common.DifferentialPrivacyParameters
+    total = privacy_loss_distribution.from_privacy_parameters(parameters(losses[0], 0), interval)
+    for loss in losses[1:]:
+        total = total.compose(
+            privacy_loss_distribution.from_privacy_parameters(parameters(loss, 0), interval)
+        )
+    if rho > 0.0:
+        total = total.compose(
+            privacy_loss_distribution.from_gaussian_mechanism(
+                1.0 / math.sqrt(2.0 * rho), value_discretization_interval=interval
+            )
+        )
+    return float(total.get_epsilon_for_delta(delta))
+
+
+def curve_from_json(record: dict[str, Any]) -> Curve:
+    """The inverse of ``Curve.to_json``."""
+    from privet.privacy.jacobian import JacobianCurve  # a curve too; it builds on this module
+
+    kinds: dict[str, type[Curve]] = {
+        curve.kind: curve for curve in (PureCurve, GaussianCurve, JacobianCurve)
+    }
+    fields = dict(record)
+    kind = fields.pop("kind", None)
+    if kind not in kinds:
+        raise DeclarationError(
+            f"Unknown kind of privacy curve {kind!r}; known are {sorted(kinds)}."
+        )
+    return kinds[kind](**fields)

@@ -1,0 +1,73 @@
+"""The promise that covers one released model, as a frozen value.
+
+Everything here is public: it is derived from the event and from what the user declared. It is what
+``model.guarantee_`` holds, what the model file keeps and what the statement is written from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from privet.privacy.budget import Budget
+from privet.privacy.event import Event, event_from_json
+
+NEIGHBOURS = "tables of the same public size that differ in one row (replace one)"
+UNIT = "one row of the training table"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is promised, to whom, by which theorem, under which assumptions."""
+
+    event: Event
+    numerics: str
+    assumptions: tuple[str, ...]
+    neighbours: str = NEIGHBOURS
+    unit: str = UNIT
+
+    @property
+    def budget(self) -> Budget:
+        """The total price of the release."""
+        return self.event.claim
+
+    @property
+    def mechanism(self) -> str:
+        """Mechanism and noise in words."""
+        return f"{self.event.mechanism} perturbation with {self.event.noise} noise"
+
+    @property
+    def theorem(self) -> str:
+        """Where the proof is."""
+        return self.event.theorem
+
+    @property
+    def private(self) -> bool:
+        """False where a seed or an unproved calibration voids the promise."""
+        return self.event.private
+
+    def __str__(self) -> str:
+        if not self.private:
+            return f"NOT PRIVATE: {self.event.why_not_private}."
+        return f"{self.budget} per {self.unit}, by {self.mechanism}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for files."""
+        return {
+            "event": self.event.to_json(),
+            "numerics": self.numerics,
+            "assumptions": list(self.assumptions),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+        }
+
+
+def guarantee_from_json(record: dict[str, Any]) -> Guarantee:
+    """The inverse of ``Guarantee.to_json``."""
+    return Guarantee(
+        event=event_from_json(record["event"]),
+        numerics=str(record["numerics"]),
+        assumptions=tuple(str(item) for item in record["assumptions"]),
+        neighbours=str(record["neighbours"]),
+        unit=str(record["unit"]),
+    )

@@ -1,0 +1,146 @@
+"""The price of Gaussian objective perturbation: a shifted Gaussian and a Jacobian.
+
+Replacing one row shifts the noise by at most ``D`` standard deviations and multiplies the density
+by a ratio of determinants, which depends on ``k = c R^2/(n Lam)``, the curvature one row can have
+relative to the regulariser. It is *not* a Gaussian mechanism and must never be accounted as one.
+
+    family        loss                          statement
+    margin        non-increasing, two classes   Renyi, zCDP, the Gaussian profile at eps - log(1+k)
+    softmax       C > 2 classes                 Renyi, zCDP, (C-1) times the profile at eps - J
+    joint_huber   C > 2 classes                 Renyi, zCDP
+
+With C = 2 the two multi-class losses are margin losses. Proofs and their status are in
+``privet/mechanisms/gaussian_objective.proof.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from privet.errors import DeclarationError
+from privet.privacy.curves import ORDERS, Curve, gaussian_delta, profile_epsilon, renyi_epsilon
+
+
+@dataclass(frozen=True)
+class JacobianCurve(Curve):
+    """``shift`` D = (gradient difference)/sigma, relative curvature ``k``, C ``classes``."""
+
+    kind: ClassVar[str] = "objective_gaussian"
+    family: str
+    classes: int
+    shift: float
+    k: float
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise DeclarationError(
+                f"Unknown loss family {self.family!r}; Gaussian objective perturbation is proved "
+                f"for {sorted(FAMILIES)}."
+            )
+
+    @property
+    def profile_is_tight(self) -> bool:
+        """Margin losses, and two classes: the Gaussian profile holds without a factor."""
+        return self.family == "margin" or self.classes == 2
+
+    def renyi(self, order: float) -> float:
+        """``order D^2/2`` plus the family's Jacobian term; infinite from ``(order-1) k >= 1``."""
+        if (order - 1.0) * self.k >= 1.0:
+            return math.inf
+        extra = _margin_renyi if self.profile_is_tight else FAMILIES[self.family][0]
+        return order * self.shift**2 / 2.0 + extra(order, self.k, self.classes)
+
+    @property
+    def pure(self) -> float:
+        """Unbounded."""
+        return math.inf
+
+    @property
+    def zcdp(self) -> float:
+        """``D^2/2 + constant k^2``."""
+        return self.shift**2 / 2.0 + zcdp_cost(self.family, self.classes, self.k)
+
+    def delta(self, epsilon: float) -> float:
+        """The profile: the smallest proven delta at ``epsilon``; 1 where no profile is proved.
+
+        The two half-steps (add the new row, remove the old one) add up to the Gaussian profile
+        without a factor once ``epsilon - J >= D^2/4``; below, the elementary factor 2 remains.
+        """
+        factor, jacobian = self._profile()
+        left = epsilon - jacobian
+        if left < 0.0:
+            return 1.0
+        factor *= 1.0 if left >= self.shift**2 / 4.0 else 2.0
+        return min(1.0, factor * gaussian_delta(self.shift, left))
+
+    def _profile(self) -> tuple[float, float]:
+        """Factor of delta and offset ``J`` of epsilon in the Gaussian profile."""
+        if self.profile_is_tight:
+            return 1.0, math.log1p(self.k)
+        if self.family == "softmax":
+            freedom = self.classes - 1
+            return float(freedom), freedom * math.log1p(2.0 * self.k / self.classes)
+        return math.inf, math.inf
+
+    def epsilon(self, delta: float) -> float:
+        """The smaller of the profile's epsilon and the converted Renyi bound."""
+        factor, jacobian = self._profile()
+        profile = math.inf
+        if math.isfinite(factor):
+            doubled = profile_epsilon(self.shift, delta / (2.0 * factor))
+            single = max(profile_epsilon(self.shift, delta / factor), self.shift**2 / 4.0)
+            profile = jacobian + min(doubled, single)
+        if self.profile_is_tight:
+            return profile
+        return min(profile, renyi_epsilon([self], delta))
+
+
+def renyi_shift(family: str, classes: int, k: float, epsilon: float, delta: float) -> float:
+    """The largest ``D`` whose Renyi bound converts to (epsilon, delta); 0 if there is none.
+
+    The bound is ``order D^2/2`` plus a term without ``D``, so each order is solved for ``D``
+    (conversion: Canonne, Kamath and Steinke 2020, Proposition 12).
+    """
+    jacobian = JacobianCurve(family, classes, 0.0, k)
+    best = 0.0
+    for order in ORDERS:
+        spare = math.log1p(-1.0 / order) - math.log(delta * order) / (order - 1.0)
+        left = epsilon - jacobian.renyi(order) - spare
+        best = max(best, 2.0 * left / order)
+    return math.sqrt(best)
+
+
+def zcdp_cost(family: str, classes: int, k: float) -> float:
+    """rho of the Jacobian alone: ``constant k^2``."""
+    constant = 2.23 if family == "margin" or classes == 2 else FAMILIES[family][1](classes)
+    return constant * k * k
+
+
+def _margin_renyi(order: float, k: float, classes: int) -> float:
+    """``-log(1 - a(a-1) k^2/(1+k))/(a-1)``: at most two eigenvalues of the shift's derivative."""
+    a = order
+    return -math.log1p(-a * (a - 1.0) * k * k / (1.0 + k)) / (a - 1.0)
+
+
+def _softmax_renyi(order: float, k: float, classes: int) -> float:
+    a = order
+    half = a * (a - 1.0) * k * k / 2.0
+    single = -(a - 1.0) * math.log1p(k) - math.log1p(-(a - 1.0) * k)
+    return (max(half, single) + half) / (a - 1.0)
+
+
+def _joint_huber_renyi(order: float, k: float, classes: int) -> float:
+    a, tau = order, k / classes
+    others = (classes - 2) * math.log1p(-a * (a - 1.0) * tau * tau / (1.0 + tau)) / (a - 1.0)
+    return _margin_renyi(order, k, classes) - others
+
+
+#: family -> (Renyi cost of the Jacobian, zCDP constant) for more than two classes
+FAMILIES: dict[str, tuple[Callable[[float, float, int], float], Callable[[int], float]]] = {
+    "margin": (_margin_renyi, lambda classes: 2.23),
+    "softmax": (_softmax_renyi, lambda classes: 2.1 + math.log(classes)),
+    "joint_huber": (_joint_huber_renyi, lambda classes: 2.0 + 1.39 * (classes - 1.0)),
+}

@@ -1,0 +1,93 @@
+"""Where random bits come from: the operating system, drawn anew for every release.
+
+There is no generator object whose state could be forked into two processes, pickled with a model
+or stored in a file: two releases can never share their noise. A seed exists for tests and studies
+only; whatever it touches is stamped as not private.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from privet.errors import DeclarationError
+
+Array = NDArray[np.float64]
+Words = NDArray[np.uint64]
+Shape = tuple[int, ...]
+
+
+class Randomness(ABC):
+    """A source of uniform 64-bit words, and the two transforms that the noises need."""
+
+    secure: bool
+
+    @abstractmethod
+    def words(self, shape: Shape) -> Words:
+        """Independent uniform 64-bit integers."""
+
+    def normals(self, shape: Shape) -> Array:
+        """Standard normals: 53 bits choose the tail probability, one more bit the sign.
+
+        Inverting the lower tail keeps the far tails accurate, up to 8.3 standard deviations.
+        """
+        words = self.words(shape)
+        tail = ndtri(0.5 * _open_unit(words))
+        return np.asarray(np.where((words & np.uint64(1)).astype(bool), tail, -tail))
+
+    def gammas(self, count: int, shape_parameter: int) -> Array:
+        """Gamma variates with integer shape: the sum of that many exponentials."""
+        total = np.zeros(count)
+        # bounded memory: 2e6 draws of a high-dimensional norm would not fit at once
+        step = max(1, (1 << 22) // max(shape_parameter, 1))
+        for start in range(0, count, step):
+            part = slice(start, min(start + step, count))
+            words = self.words((part.stop - part.start, shape_parameter))
+            total[part] = -np.log(_open_unit(words)).sum(axis=1)
+        return total
+
+
+def _open_unit(words: Words) -> Array:
+    """The upper 53 bits as a number in (0, 1), never 0 and never 1."""
+    return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+@dataclass(frozen=True)
+class SystemRandomness(Randomness):
+    """The operating system's cryptographic source. Holds no state at all."""
+
+    secure: bool = field(default=True, init=False)
+
+    def words(self, shape: Shape) -> Words:
+        """Words straight from the operating system."""
+        count = int(np.prod(shape))
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64).reshape(shape)
+
+
+class InsecureSeed(Randomness):
+    """A reproducible source for tests and studies. What it draws protects nobody."""
+
+    secure = False
+
+    def __init__(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            raise DeclarationError("insecure_seed must be a non-negative integer or None.")
+        self._generator = np.random.default_rng(int(seed))
+
+    def words(self, shape: Shape) -> Words:
+        """Words from a seeded generator."""
+        return self._generator.integers(0, 2**64, size=shape, dtype=np.uint64)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A seeded source is not pickled: two copies would draw the same noise.")
+
+
+def source(insecure_seed: int | None) -> Randomness:
+    """The system's source, or the insecure one where a seed was asked for by name."""
+    return SystemRandomness() if insecure_seed is None else InsecureSeed(insecure_seed)

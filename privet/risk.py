@@ -1,0 +1,102 @@
+"""The regularised empirical risk, split into what is public and what touches rows.
+
+    J(theta) = (1/n) sum_i l(W x_i, y_i) + (Lam/2) |theta|^2 + <b, theta>/n
+
+``theta`` is the ``K x m`` matrix ``W`` written as one vector. Every coordinate is penalised, the
+intercept too: each proof uses strong convexity in every direction. ``RegularisedRisk`` holds no
+rows. Its constants are functions of declarations; its kernels are what ``rows.sum`` adds up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privet.errors import DeclarationError
+from privet.losses import Array, Loss, Targets
+from privet.rows.base import Block, Parts
+
+
+def positive(name: str, value: float) -> float:
+    """``value`` as a float, refused unless it is a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise DeclarationError(f"{name} must be a positive finite number, got {value!r}.")
+    number = float(value)
+    if not (0.0 < number < float("inf")):
+        raise DeclarationError(f"{name} must be a positive finite number, got {value!r}.")
+    return number
+
+
+@dataclass(frozen=True)
+class RegularisedRisk:
+    """Loss, regularisation ``Lam`` of the mean objective, and the row norm bound ``R``."""
+
+    loss: Loss
+    regularization: float
+    norm_bound: float
+
+    def __post_init__(self) -> None:
+        positive("regularization", self.regularization)
+        positive("norm_bound", self.norm_bound)
+
+    # -- public constants: declarations in, numbers out ----------------------------------------
+
+    def parameters(self, m: int) -> int:
+        """Length of ``theta`` for rows with ``m`` columns."""
+        return self.loss.scores * m
+
+    @property
+    def row_gradient(self) -> float:
+        """``L R``: largest gradient of one row's loss in ``theta``."""
+        return self.loss.row_gradient_bound * self.norm_bound
+
+    @property
+    def gradient_difference(self) -> float:
+        """Largest distance between two rows' gradients in ``theta`` (margins: ``2 L R``)."""
+        return self.loss.difference_bound * self.norm_bound
+
+    @property
+    def row_curvature(self) -> float:
+        """``c R^2``: largest eigenvalue of one row's Hessian in ``theta``. The only ``R^2``."""
+        return self.loss.curvature_bound * self.norm_bound**2
+
+    def relative_curvature(self, n: int) -> float:
+        """``q = R^2/(n Lam)``: a row's squared norm relative to the whole regulariser."""
+        return self.norm_bound**2 / (n * self.regularization)
+
+    def minimiser_sensitivity(self, n: int, gap: float = 0.0) -> float:
+        """Largest distance between two neighbours' minimisers, each known to gradient norm ``gap``.
+
+        ``2 L R/(n Lam)`` for margins (Chaudhuri, Monteleoni and Sarwate 2011, Corollary 8), plus
+        ``gap/Lam`` on either side.
+        """
+        return (self.gradient_difference / n + 2.0 * gap) / self.regularization
+
+    # -- kernels for rows.sum: sums, not means -------------------------------------------------
+
+    def _weights(self, theta: Array) -> Array:
+        return theta.reshape(self.loss.scores, -1)
+
+    def value_gradient(self, block: Block, y: Targets, theta: Array) -> Parts:
+        """Sums of the loss, shape (), and of its gradient in ``theta``, shape (p,)."""
+        z = block.scores(self._weights(theta))
+        gradient = block.pull(self.loss.gradient(z, y))
+        return np.asarray(self.loss.value(z, y).sum()), gradient.reshape(-1)
+
+    def gradients(self, block: Block, y: Targets, thetas: Array) -> Parts:
+        """Sums of the gradients at ``k`` parameter vectors at once, shape (k, p)."""
+        k, scores = len(thetas), self.loss.scores
+        z = block.scores(thetas.reshape(k * scores, -1)).reshape(-1, k, scores)
+        residuals = self.loss.gradient(z, y[:, None]).reshape(len(z), k * scores)
+        return (block.pull(residuals).reshape(k, -1),)
+
+    def hessian(self, block: Block, y: Targets, theta: Array) -> Parts:
+        """Sum of the loss's Hessian in ``theta``, shape (p, p), without the regulariser."""
+        curvature = self.loss.hessian(block.scores(self._weights(theta)), y)
+        scores = self.loss.scores
+        parts = [[np.empty(0)] * scores for _ in range(scores)]
+        for a in range(scores):
+            for b in range(a + 1):
+                parts[a][b] = parts[b][a] = block.gram(curvature[:, a, b])
+        return (np.block(parts) if scores > 1 else parts[0][0],)

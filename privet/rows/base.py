@@ -1,0 +1,69 @@
+"""Rows: the one operation that every algorithm is written in.
+
+An algorithm never sees a table. It hands a *kernel* to ``rows.sum`` and receives the sum of the
+kernel over blocks of rows; a block answers three linear questions about itself. That is enough for
+every risk, gradient, Hessian and covariance in Privet, it never copies the table, and it is the
+same whether the rows are in memory, in a file or on other machines.
+
+A wrong sum breaks privacy in silence, so the engines are a closed list inside this package.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Targets = NDArray[Any]
+#: what a kernel returns for one block: arrays that are added up over blocks
+Parts = tuple[Array, ...]
+Kernel = Callable[..., Parts]
+
+
+class Block(ABC):
+    """A few rows ``X_b`` (r x m), known only through the linear maps that algorithms need."""
+
+    @abstractmethod
+    def scores(self, weights: Array) -> Array:
+        """``X_b W^T`` for ``W`` of shape (k, m): (r, k)."""
+
+    @abstractmethod
+    def pull(self, residuals: Array) -> Array:
+        """``G^T X_b`` for ``G`` of shape (r, k): (k, m)."""
+
+    @abstractmethod
+    def gram(self, weights: Array) -> Array:
+        """``X_b^T diag(w) X_b`` for ``w`` of shape (r,), of any sign: (m, m)."""
+
+
+class Rows(ABC):
+    """``n`` rows of ``m`` columns with their targets."""
+
+    n: int
+    m: int
+
+    @abstractmethod
+    def blocks(self, stride: int = 1) -> Iterator[tuple[Block, Targets]]:
+        """All rows with their targets in a fixed order; ``stride > 1``: about one in ``stride``."""
+
+    def sum(self, kernel: Kernel, *args: Any, stride: int = 1) -> Parts:
+        """Add up ``kernel(block, targets, *args)`` over the blocks.
+
+        With ``stride > 1`` only about one row in ``stride`` is visited: a cheap model of the whole
+        for preconditioners, which a certificate never rests on.
+        """
+        total: Parts | None = None
+        for block, targets in self.blocks(stride):
+            parts = kernel(block, targets, *args)
+            if total is None:
+                total = tuple(np.array(part, dtype=np.float64) for part in parts)
+            else:
+                for whole, part in zip(total, parts, strict=True):
+                    whole += part
+        if total is None:
+            raise ValueError("Rows must hold at least one row.")
+        return total

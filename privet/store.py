@@ -1,0 +1,202 @@
+"""Model files: data, never code.
+
+    b"PRIVET\\x01\\n" | 8-byte length | header (JSON, UTF-8) | arrays (little-endian) | SHA-256
+
+The header names the model, its public parameters, its guarantee and each array's dtype and shape.
+Nothing in a file is executed; sizes are checked against the file before anything is allocated, the
+digest before anything is believed. Files are written beside their place, synced and renamed, so a
+crash leaves the old file or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from privet.errors import DataError, DeclarationError
+from privet.models import MODELS
+from privet.privacy.budget import as_budget, budget_from_json
+from privet.privacy.guarantee import guarantee_from_json
+
+MAGIC = b"PRIVET\x01\n"
+DIGEST = hashlib.sha256().digest_size
+LARGEST_HEADER = 64 << 20
+ARRAYS = ("coef_", "intercept_")
+# numeric, boolean and text labels; never objects
+LABEL_KINDS = "biufU"
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to ``path``, all or nothing."""
+    if type(model).__name__ not in MODELS or type(model) is not MODELS[type(model).__name__]:
+        raise DeclarationError(f"{type(model).__name__} is not a model that Privet can save.")
+    check_is_fitted(model, "guarantee_")
+    arrays = {name: np.asarray(getattr(model, name), dtype="<f8") for name in ARRAYS}
+    header = {
+        "model": type(model).__name__,
+        "parameters": _parameters(model),
+        "guarantee": model.guarantee_.to_json(),
+        "classes": _labels_out(model.classes_),
+        "n_features": int(model.n_features_in_),
+        "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
+        "arrays": {name: list(array.shape) for name, array in arrays.items()},
+    }
+    text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
+    body = b"".join(
+        [MAGIC, len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in arrays.values())]
+    )
+    _write(Path(path), body + hashlib.sha256(body).digest())
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that ``save`` wrote; refuses anything else with a sentence."""
+    header, raw = _read(Path(path))
+    try:
+        return _build(header, raw)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            "The model file is intact but its header is not one that this Privet understands. "
+            "Load it with the release that wrote it."
+        ) from error
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """Constructor parameters as plain values; the ledger stays with the curator."""
+    values = {k: v for k, v in model.get_params(deep=False).items() if k != "ledger"}
+    values["budget"] = as_budget(values["budget"]).to_json()
+    if values["classes"] is not None and not isinstance(values["classes"], str):
+        values["classes"] = _labels_out(np.asarray(values["classes"]))
+    if values["class_weight"] is not None:
+        values["class_weight"] = [
+            [_plain(label), float(weight)] for label, weight in values["class_weight"].items()
+        ]
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _labels_out(labels: NDArray[Any]) -> dict[str, Any]:
+    if labels.dtype.kind == "O":
+        labels = np.array([str(label) for label in labels])
+    if labels.dtype.kind not in LABEL_KINDS:
+        raise DeclarationError(
+            f"Labels of type {labels.dtype} cannot be saved; use text or numbers."
+        )
+    return {"dtype": labels.dtype.str, "values": labels.tolist()}
+
+
+def _labels_in(record: dict[str, Any]) -> NDArray[Any]:
+    dtype = np.dtype(str(record["dtype"]))
+    if dtype.kind not in LABEL_KINDS:
+        raise DataError("The model file declares labels of a type that is not allowed.")
+    return np.array(record["values"], dtype=dtype)
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable where the system allows it."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _read(path: Path) -> tuple[dict[str, Any], bytes]:
+    """Header and array bytes of a file whose sizes and digest agree."""
+    size = path.stat().st_size
+    start = len(MAGIC) + 8
+    with path.open("rb") as file:
+        lead = file.read(start)
+        if lead[: len(MAGIC)] != MAGIC:
+            raise DataError(
+                f"{path.name} is not a Privet model file of version 1. Check the path, or load it "
+                "with the release of Privet that wrote it."
+            )
+        length = int.from_bytes(lead[len(MAGIC) :], "little")
+        if len(lead) < start or length > min(LARGEST_HEADER, size - start - DIGEST):
+            raise _damaged(path)
+        rest = file.read(size - start)
+    body, digest = lead + rest[:-DIGEST], rest[-DIGEST:]
+    if len(lead) + len(rest) != size or hashlib.sha256(body).digest() != digest:
+        raise _damaged(path)
+    try:
+        header = json.loads(body[start : start + length])
+    except ValueError as error:
+        raise _damaged(path) from error
+    return dict(header), body[start + length :]
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError(
+        f"{path.name} is damaged: it was cut short or changed after it was written. "
+        "Restore it from a copy; the budget it cost stays spent."
+    )
+
+
+def _build(header: dict[str, Any], raw: bytes) -> Any:
+    if header["model"] not in MODELS:
+        raise DataError("The model file names a model that this Privet does not have.")
+    parameters = dict(header["parameters"])
+    parameters["budget"] = budget_from_json(parameters["budget"])
+    if isinstance(parameters["classes"], dict):
+        parameters["classes"] = _labels_in(parameters["classes"]).tolist()
+    if parameters["class_weight"] is not None:
+        parameters["class_weight"] = dict(parameters["class_weight"])
+    model = MODELS[header["model"]](**parameters)
+    for name, array in _arrays(header["arrays"], raw).items():
+        setattr(model, name, array)
+    model.classes_ = _labels_in(header["classes"])
+    model.guarantee_ = guarantee_from_json(header["guarantee"])
+    model.regularization_ = model.guarantee_.event.regularization
+    model.n_features_in_ = int(header["n_features"])
+    if header["feature_names"]:
+        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    rows = 1 if len(model.classes_) == 2 else len(model.classes_)
+    if model.coef_.shape != (rows, model.n_features_in_) or model.intercept_.shape != (rows,):
+        raise DataError("The model file's arrays do not fit its classes and columns.")
+    return model
+
+
+def _arrays(shapes: dict[str, list[int]], raw: bytes) -> dict[str, NDArray[np.float64]]:
+    """The arrays in the file's order; their sizes must add up to exactly what is there."""
+    wanted = {name: [int(size) for size in shapes[name]] for name in ARRAYS}
+    if any(size < 0 for shape in wanted.values() for size in shape) or (
+        8 * sum(math.prod(shape) for shape in wanted.values()) != len(raw)
+    ):
+        raise DataError("The model file's arrays do not have the size that its header declares.")
+    out, offset = {}, 0
+    for name, shape in wanted.items():
+        count = math.prod(shape)
+        array = np.frombuffer(raw, dtype="<f8", count=count, offset=offset).reshape(shape).copy()
+        if not np.isfinite(array).all():
+            raise DataError("The model file holds weights that are not finite.")
+        out[name], offset = array, offset + 8 * count
+    return out
