@@ -66,5 +66,5 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.pip
 	@echo "Installing Privet with every extra and the test tools (a few hundred MB, once) ..."
-	@$(PIP) install --editable '.[cli,fast,opendp]' --group dev
+	@$(PIP) install --editable '.[all]' --group dev
 	@touch $@ $(VENV)/.demo

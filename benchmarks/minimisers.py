@@ -90,7 +90,7 @@ class Problem:
 
     def tight(self, solver: str) -> float:
         """The largest power of ten as ``tol`` that reaches the gradient norm ``THEIRS``."""
-        for exponent in range(4, 13):
+        for exponent in range(6, 13):
             tolerance = 10.0**-exponent
             if self.gradient_norm(self.theirs(solver, tolerance)) <= THEIRS:
                 return tolerance

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privet.models import LinearSVC, LogisticRegression
     from privet.privacy import ZCDP, ApproxDP, PureDP
+    from privet.privacy.ledger import Ledger
     from privet.store import load, save
 
 __version__ = "0.1.0"
@@ -17,13 +18,14 @@ _HOMES = {
     "PureDP": "privet.privacy",
     "ZCDP": "privet.privacy",
     "ApproxDP": "privet.privacy",
+    "Ledger": "privet.privacy.ledger",
     "LogisticRegression": "privet.models",
     "LinearSVC": "privet.models",
     "save": "privet.store",
     "load": "privet.store",
 }
 
-__all__ = ["ZCDP", "ApproxDP", "LinearSVC", "LogisticRegression", "PureDP", "load", "save"]
+__all__ = ["ZCDP", "ApproxDP", "Ledger", "LinearSVC", "LogisticRegression", "PureDP", "load", "save"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@
     |   `-- InfeasibleBudget             the budget is too small for this regularisation
     |-- DataError (ValueError)           the rows break what was declared; nothing was charged
     |-- BudgetExceeded                   the charge does not fit under the cap; nothing was read
+    |-- LedgerError (RuntimeError)       the ledger cannot be read, written or believed
     |-- NotConverged (RuntimeError)      the minimum was not reached; charged, nothing released
     `-- MissingExtra (ImportError)       an optional package is needed; the message names the extra
 
@@ -34,6 +35,10 @@ class DataError(PrivetError, ValueError):
 
 class BudgetExceeded(PrivetError):
     """A charge does not fit under the cap."""
+
+
+class LedgerError(PrivetError, RuntimeError):
+    """The ledger cannot be read, written or believed."""
 
 
 class NotConverged(PrivetError, RuntimeError):

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 # A grid a million times finer than the noise costs no accuracy.
 GRID_BITS = 20
+# The noise on either side of this still fits 64 bits.
+LARGEST_STEP = 2.0**62
 
 
 def grid_exponent(noise_sd: float) -> int:
@@ -40,7 +42,9 @@ def add_discrete_gaussian(values: Array, scale: float, exponent: int) -> Array:
     by at most half a grid step, so the caller widens its sensitivity by ``2^exponent sqrt p``.
     """
     dp = _opendp()
-    integers = np.rint(np.ldexp(np.asarray(values, dtype=np.float64), -exponent)).astype(np.int64)
+    steps = np.rint(np.ldexp(np.asarray(values, dtype=np.float64), -exponent))
+    # beyond the integers' range: clipping brings no two values further apart, wrapping would
+    integers = np.clip(steps, -LARGEST_STEP, LARGEST_STEP).astype(np.int64)
     measurement = dp.m.make_gaussian(
         dp.vector_domain(dp.atom_domain(T="i64")),
         dp.l2_distance(T="f64"),

@@ -33,7 +33,7 @@ class Randomness(ABC):
         """Independent uniform 64-bit integers."""
 
     def normals(self, shape: Shape) -> Array:
-        """Standard normals: 53 bits choose the tail probability, one more bit the sign.
+        """Standard normals: 52 bits choose the tail probability, one more bit the sign.
 
         Inverting the lower tail keeps the far tails accurate, up to 8.3 standard deviations.
         """
@@ -54,8 +54,11 @@ class Randomness(ABC):
 
 
 def _open_unit(words: Words) -> Array:
-    """The upper 53 bits as a number in (0, 1), never 0 and never 1."""
-    return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    """The upper 52 bits as a number in (0, 1): exact, never 0 and never 1.
+
+    With 53 bits the half could not be represented, and the largest word would round to 1.
+    """
+    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 @dataclass(frozen=True)

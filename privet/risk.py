@@ -28,6 +28,16 @@ def positive(name: str, value: float) -> float:
     return number
 
 
+def norm_bound(value: float) -> float:
+    """A declared bound on the rows' norms whose square is an ordinary number."""
+    number = positive("norm_bound", value)
+    if not 1e-100 <= number <= 1e100:
+        raise DeclarationError(
+            f"norm_bound must be between 1e-100 and 1e100, got {value!r}. Rescale the features."
+        )
+    return number
+
+
 @dataclass(frozen=True)
 class RegularisedRisk:
     """Loss, regularisation ``Lam`` of the mean objective, and the row norm bound ``R``."""
@@ -38,7 +48,7 @@ class RegularisedRisk:
 
     def __post_init__(self) -> None:
         positive("regularization", self.regularization)
-        positive("norm_bound", self.norm_bound)
+        norm_bound(self.norm_bound)
 
     # -- public constants: declarations in, numbers out ----------------------------------------
 

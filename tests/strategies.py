@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
+from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
 from privet.noise import NOISES
 from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
@@ -34,10 +35,19 @@ LOSS_CASES: tuple[Loss, ...] = (
     JointHuber(3),
     JointHuber(5, h=0.2, margin=2.0),
     JointHuber(4, lifted=True),
+    Weighted(Logistic(), (1.0, 3.0)),
+    Weighted(Softmax(3), (0.5, 2.0, 1.0)),
 )
 
 #: One instance of each loss, for laws in which its parameters hardly matter.
-EACH_LOSS: tuple[Loss, ...] = (Logistic(), HuberHinge(), SmoothHinge(), Softmax(3), JointHuber(3))
+EACH_LOSS: tuple[Loss, ...] = (
+    Logistic(),
+    HuberHinge(),
+    SmoothHinge(),
+    Softmax(3),
+    JointHuber(3),
+    Weighted(Logistic(), (1.0, 3.0)),
+)
 
 EACH_BUDGET: tuple[Budget, ...] = (PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6))
 
@@ -112,11 +122,10 @@ def curves() -> st.SearchStrategy[Curve]:
     return st.one_of(epsilons.map(PureCurve), rhos.map(GaussianCurve), jacobian_curves())
 
 
-def budgets() -> st.SearchStrategy[Budget]:
-    """Budgets of every kind."""
-    return st.one_of(
-        epsilons.map(PureDP), rhos.map(ZCDP), st.builds(ApproxDP, epsilons, deltas)
-    )
+def budgets(most: float = 20.0) -> st.SearchStrategy[Budget]:
+    """Budgets of every kind, up to this epsilon."""
+    epsilons, rhos = st.floats(1e-3, most), st.floats(1e-5, most**2 / 2.0)
+    return st.one_of(epsilons.map(PureDP), rhos.map(ZCDP), st.builds(ApproxDP, epsilons, deltas))
 
 
 def pure_event(epsilon: float) -> Event:
@@ -147,9 +156,9 @@ def event(claim: Budget, curves: tuple[Curve, ...]) -> Event:
 
 
 @st.composite
-def events(draw: st.DrawFn) -> Event:
+def events(draw: st.DrawFn, most: float = 20.0) -> Event:
     """Events of every mechanism, loss, budget and noise, from real designs."""
     name = draw(st.sampled_from(sorted(MECHANISMS)))
     loss = draw(st.sampled_from(EACH_LOSS))
     n, m = draw(st.integers(50, 5000)), draw(st.integers(1, 5))
-    return mechanism(name, loss, draw(budgets())).event(n, m)
+    return mechanism(name, loss, draw(budgets(most))).event(n, m)

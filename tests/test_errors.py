@@ -15,6 +15,7 @@ TREE: dict[str, tuple[type, ...]] = {
     "InfeasibleBudget": (errors.DeclarationError,),
     "DataError": (errors.PrivetError, ValueError),
     "BudgetExceeded": (errors.PrivetError,),
+    "LedgerError": (errors.PrivetError, RuntimeError),
     "NotConverged": (errors.PrivetError, RuntimeError),
     "MissingExtra": (errors.PrivetError, ImportError),
     "PrivetWarning": (UserWarning,),

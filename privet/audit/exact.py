@@ -3,98 +3,173 @@
     objective perturbation   log mu(b_D) - log mu(b_D') + log det H_D - log det H_D'
     output perturbation      log mu(f - f_D) - log mu(f - f_D')
 
-``worst_loss`` attacks a design with the equality cases of its proof. It must never exceed the
-(main) budget, and for a tight calibration it must come close to it.
+``worst_loss`` attacks a design with the equality cases of its proof: the leaving row is saturated
+(largest slope, no curvature), the entering row's margin is scanned between the place of largest
+curvature and saturation. It must never exceed the main budget, and for a tight calibration it must
+come close to it. A second attacker, which knows no proof, is in ``search.py``.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privet.audit.neighbours import Attack, Pair, Table, opposing_pair
-from privet.losses import Loss
+from privet.audit.minima import minimisers
+from privet.audit.neighbours import Array, Attacks, Labels, Pair, Table, realise
+from privet.losses import Loss, sum_zero_basis
 from privet.mechanisms import Design
 
-Array = NDArray[np.float64]
+# A margin at which every loss has saturated.
+FAR = 20.0
+# The two rows are this far from exactly opposite, equal or orthogonal.
+TILT = 0.02
+SCAN = np.concatenate([np.linspace(-8.0, -2.0, 12), np.linspace(-1.75, 2.0, 46), [-FAR, FAR]])
+# The scan, then two refinements by a factor ten around the best margin.
+ZOOMS = 3
+STEALTH = 1e-5
 
-# A score at which every loss has saturated, and one at which it is flat.
-FAR = 40.0
+#: privacy loss of each of N pairs under a design
+Measure = Callable[[Design, Pair], Array]
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The largest privacy loss found, and the neighbours that suffer it."""
+
+    loss: float
+    attack: Attacks
+    pair: Pair
 
 
 def noise_vector(design: Design, table: Table, weights: Array) -> Array:
-    """``b_D(W) = -n Lam W - sum of row gradients``: the noise that leads to ``W``."""
+    """``b_D(W) = -n Lam W - sum of row gradients``, (..., p): the noise that leads to ``W``."""
     ridge = design.n * design.risk.regularization
-    return -(ridge * weights + table.gradient(design.risk.loss, weights)).reshape(-1)
+    b = -(ridge * weights + table.gradient(design.risk.loss, weights))
+    return np.asarray(b.reshape(*b.shape[:-2], -1))
 
 
-def objective_loss(design: Design, pair: Pair) -> float:
-    """Privacy loss of objective perturbation's main noise at one output."""
+def objective_loss(design: Design, pair: Pair) -> Array:
+    """Privacy loss of objective perturbation's main noise at the pair's output."""
     loss, ridge = design.risk.loss, design.n * design.risk.regularization
-    b = [noise_vector(design, table, pair.weights) for table in (pair.first, pair.second)]
-    determinants = [
-        table.log_determinant(loss, pair.weights, ridge) for table in (pair.first, pair.second)
+    at = pair.weights
+    noise = [
+        design.main.log_density(noise_vector(design, table, at))
+        for table in (pair.first, pair.second)
     ]
-    noise = float(design.main.log_density(b[0]) - design.main.log_density(b[1]))
-    return noise + determinants[0] - determinants[1]
+    determinants = [table.log_determinant(loss, at, ridge) for table in (pair.first, pair.second)]
+    return np.asarray(noise[0] - noise[1] + determinants[0] - determinants[1])
 
 
-def attacks(loss: Loss, *, signed: bool = True) -> Iterator[Attack]:
-    """Candidate worst cases: scores where curvature or slope is largest, opposite or equal rows.
+def output_distance(design: Design, pair: Pair) -> Array:
+    """Distance between the neighbours' exact minimisers, starting from the pair's output."""
+    ends = [minimisers(design, table, pair.weights) for table in (pair.first, pair.second)]
+    return np.asarray(np.sqrt(((ends[0] - ends[1]) ** 2).sum(axis=(-2, -1))))
 
-    The leaving row is saturated (largest slope, no curvature). The entering row scans the margins
-    between the place of largest curvature and saturation. ``signed=False`` keeps to rows with
-    non-negative inner products.
+
+def output_loss(design: Design, pair: Pair) -> Array:
+    """``|f_D - f_D'|/scale``: for spherical Laplace noise the privacy loss on the far side of
+    ``f_D``, for Gaussian noise the shift in standard deviations."""
+    return output_distance(design, pair) / design.main.scale
+
+
+def measure_of(design: Design) -> Measure:
+    """How to compute the loss of a design, by its event's mechanism."""
+    return output_loss if design.event.mechanism == "output" else objective_loss
+
+
+def worst_loss(design: Design, *, signed: bool = True) -> Worst:
+    """Largest exact privacy loss over the structured attacks.
+
+    ``signed=False`` keeps to rows with non-negative inner products.
     """
-    angles = (np.pi - 0.02, 0.02, np.pi / 2) if signed else (0.02, np.pi / 2)
-    pushes = (0.0, 1.0)
-    entering = _entering_scores(loss)
-    leaving = _leaving_scores(loss)
-    for (z, y), (other, other_y) in itertools.product(entering, leaving):
-        for angle, push in itertools.product(angles, pushes):
-            yield Attack(z, y, other, other_y, angle, push)
+    if measure_of(design) is output_loss:
+        return _worst_output(design, signed)
+    directions, labels = margin_directions(design.risk.loss)
+    angles = (np.pi - TILT, TILT, np.pi / 2) if signed else (TILT, np.pi / 2)
+    entering = np.flatnonzero(labels == labels[0])
+    choices = list(itertools.product(entering, range(len(labels)), angles))
+    margins, step = SCAN, 0.25
+    for _ in range(ZOOMS):
+        i, j, angle, t = _product(choices, margins)
+        attacks = _attacks(t * directions[i], labels[i], -FAR * directions[j], labels[j], angle)
+        worst, best = worst_of(design, objective_loss, attacks)
+        choices, step = [choices[best // len(margins)]], step / 10.0
+        margins = margins[best % len(margins)] + step * np.arange(-10.0, 11.0)
+    return worst
 
 
-def _entering_scores(loss: Loss) -> list[tuple[Array, int]]:
-    scan = np.concatenate([np.linspace(-8.0, 2.0, 41), [-FAR, FAR]])
-    directions = _directions(loss)
-    return [(m * d, y) for m in scan for d, y in directions]
+def _worst_output(design: Design, signed: bool) -> Worst:
+    """Both rows saturated, the output half-way between the two minimisers.
+
+    How far a row can be saturated depends on how large a crowd ``n`` allows, so the margin, the
+    angle and the crowd's visibility are all scanned.
+    """
+    directions, labels = margin_directions(design.risk.loss)
+    tilts = np.array([0.05, 0.2, 0.6])
+    angles = np.concatenate([np.pi - tilts, tilts, [np.pi / 2]]) if signed else tilts
+    entering = np.flatnonzero(labels == labels[0])
+    choices = list(itertools.product(entering, range(len(labels)), angles))
+    worst = None
+    for crowd in (0.01, 0.3):
+        i, j, angle, t = _product(choices, np.array([-FAR, -8.0, -4.0, -1.0, 0.0]))
+        attacks = _attacks(t * directions[i], labels[i], t * directions[j], labels[j], angle)
+        attacks = replace(attacks, push=attacks.push - 1.5, crowd=0.0 * attacks.crowd + crowd)
+        found, _ = worst_of(design, output_loss, attacks)
+        worst = found if worst is None or found.loss > worst.loss else worst
+    assert worst is not None
+    return worst
 
 
-def _leaving_scores(loss: Loss) -> list[tuple[Array, int]]:
-    return [(-FAR * d, y) for d, y in _directions(loss)]
-
-
-def _directions(loss: Loss) -> list[tuple[Array, int]]:
-    """Directions in score space along which the margin of a label grows by one."""
-    if loss.scores == 1 and loss.family == "margin":
-        return [(np.ones(1), 1), (-np.ones(1), 0)]
-    basis = _class_basis(loss)
-    out = []
-    for label, rival in ((0, 1), (1, 0)):
-        one = np.zeros(loss.classes)
-        one[label], one[rival] = 0.5, -0.5
-        out.append((basis.T @ one, label))
-        all_rivals = np.full(loss.classes, -1.0 / loss.classes)
-        all_rivals[label] += 1.0
-        out.append((basis.T @ all_rivals, label))
-    return out
-
-
-def _class_basis(loss: Loss) -> Array:
-    from privet.losses import sum_zero_basis
-
-    return sum_zero_basis(loss.classes)
-
-
-def worst_loss(design: Design, *, signed: bool = True) -> float:
-    """Largest exact privacy loss over the attacks on objective perturbation."""
-    ridge = design.n * design.risk.regularization
-    loss, bound = design.risk.loss, design.risk.norm_bound
-    return max(
-        objective_loss(design, opposing_pair(loss, bound, ridge, attack))
-        for attack in attacks(loss, signed=signed)
+def _product(
+    choices: list[tuple[int, int, float]], margins: Array
+) -> tuple[Labels, Labels, Array, Array]:
+    """Every choice (entering, leaving, angle) with every margin, margins fastest."""
+    i, j, angle = (
+        np.repeat(np.array(column), len(margins)) for column in zip(*choices, strict=True)
     )
+    return i, j, angle, np.tile(margins, len(choices))[:, None]
+
+
+def _attacks(z: Array, y: Labels, other_z: Array, other_y: Labels, angle: Array) -> Attacks:
+    """Stealthy attacks whose noise already lies on the ray of its shift."""
+    ones = np.ones(len(angle))
+    return Attacks(z, y, other_z, other_y, angle, ones, STEALTH * ones)
+
+
+def worst_of(design: Design, measure: Measure, attacks: Attacks) -> tuple[Worst, int]:
+    """The worst of some attacks, among those that fit into ``n`` rows, and its index."""
+    values = losses_of(design, measure, attacks)
+    index = int(np.argmax(values))
+    one = attacks[[index]]
+    return Worst(float(values[index]), one, realise(design, one)[0]), index
+
+
+def losses_of(design: Design, measure: Measure, attacks: Attacks) -> Array:
+    """The loss under each attack; minus infinity where it does not fit into ``n`` rows."""
+    pair = realise(design, attacks)
+    values = np.full(len(attacks), -np.inf)
+    if pair.fits.any():
+        values[pair.fits] = measure(design, pair[pair.fits])
+    return values
+
+
+def margin_directions(loss: Loss) -> tuple[Array, Labels]:
+    """Directions in score space along which the margin of a label grows by one, and the labels.
+
+    Against one rival, and against all of them at once.
+    """
+    if loss.family == "margin":
+        return np.array([[1.0], [-1.0]]), np.array([1, 0])
+    basis, classes = sum_zero_basis(loss.classes), loss.classes
+    directions, labels = [], []
+    for label, rival in ((0, 1), (1, 0)):
+        one = np.zeros(classes)
+        one[label], one[rival] = 0.5, -0.5
+        every = np.full(classes, -1.0 / classes)
+        every[label] += 1.0
+        directions += [basis.T @ one, basis.T @ every]
+        labels += [label, label]
+    return np.array(directions), np.array(labels)

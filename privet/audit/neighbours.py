@@ -2,113 +2,185 @@
 
 The construction is the equality case of the proofs. The replaced row ``x`` and its replacement
 ``x'`` stand at an angle, so that one parameter matrix ``W`` can give them any scores ``z`` and
-``z'`` at the same time. A crowd of tiny rows then moves the noise vector to wherever the attacker
-likes it, at almost no curvature. Tables carry multiplicities, so a crowd of 1e15 costs one row.
+``z'`` at the same time. A crowd of small rows then moves the noise vector that leads to ``W`` to
+wherever the attacker likes it, at almost no curvature. Tables carry multiplicities, so a crowd of
+1e15 rows costs one, and every array may have leading axes, so a thousand attacks cost one call.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from privet.losses import Loss
+from privet.mechanisms import Design
 
 Array = NDArray[np.float64]
-
-# Size of a crowd row relative to R: its curvature is second order in this.
-TINY = 1e-9
+Labels = NDArray[np.int_]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows ``x`` (r x m), class indices ``y`` and how often each row occurs."""
+    """Rows ``x`` (..., r, m), class indices ``y`` (..., r) and how often each row occurs.
+
+    A row with a negative count marks a table that needs more rows than there are.
+    """
 
     x: Array
-    y: NDArray[np.int_]
+    y: Labels
     times: Array
 
-    def gradient(self, loss: Loss, weights: Array) -> Array:
-        """Sum of the row gradients at ``W``, shape (K, m). Independent of the risk's kernels."""
-        g = loss.gradient(self.x @ weights.T, loss.targets(self.y))
-        return np.asarray((g * self.times[:, None]).T @ self.x)
+    def scores(self, weights: Array) -> Array:
+        """``W x_i`` for ``W`` of shape (..., K, m): (..., r, K)."""
+        return np.asarray(np.einsum("...im,...km->...ik", self.x, weights))
 
-    def log_determinant(self, loss: Loss, weights: Array, ridge: float) -> float:
-        """``log det(ridge I + sum_i hess_i (x) x_i x_i^T)``."""
-        h = loss.hessian(self.x @ weights.T, loss.targets(self.y))
-        full = np.einsum("i,iab,ij,ik->ajbk", self.times, h, self.x, self.x, optimize=True)
-        p = weights.size
-        return float(np.linalg.slogdet(ridge * np.eye(p) + full.reshape(p, p))[1])
+    def gradient(self, loss: Loss, weights: Array) -> Array:
+        """Sum of the row gradients at ``W``, (..., K, m). Independent of the risk's kernels."""
+        g = loss.gradient(self.scores(weights), loss.targets(self.y))
+        return np.asarray(np.einsum("...i,...ik,...im->...km", self.times, g, self.x))
+
+    def hessian(self, loss: Loss, weights: Array) -> Array:
+        """``sum_i hess_i (x) x_i x_i^T`` at ``W``, shape (..., K m, K m)."""
+        h = loss.hessian(self.scores(weights), loss.targets(self.y))
+        outer = np.einsum("...i,...im,...in->...imn", self.times, self.x, self.x)
+        full = np.einsum("...iab,...imn->...ambn", h, outer, optimize=True)
+        p = weights.shape[-2] * weights.shape[-1]
+        return np.asarray(full.reshape(*full.shape[:-4], p, p))
+
+    def log_determinant(self, loss: Loss, weights: Array, ridge: float) -> Array:
+        """``log det(ridge I + Hessian)``, shape (...)."""
+        full = self.hessian(loss, weights)
+        return np.asarray(np.linalg.slogdet(full + ridge * np.eye(full.shape[-1]))[1])
+
+    def __getitem__(self, index: Any) -> Table:
+        return Table(self.x[index], self.y[index], self.times[index])
+
+    def explicit(self, loss: Loss) -> tuple[Array, NDArray[Any]]:
+        """A small table written out: every row as often as it occurs, and its targets."""
+        times = self.times.astype(np.int_)
+        return np.repeat(self.x, times, axis=0), loss.targets(np.repeat(self.y, times))
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Neighbours ``first`` and ``second`` and the output ``weights`` (K, m) to look at."""
+    """Neighbours ``first`` and ``second``, and the output ``weights`` (..., K, m) to look at."""
 
     first: Table
     second: Table
     weights: Array
 
+    @property
+    def fits(self) -> Mask:
+        """Whether the construction succeeded within ``n`` rows."""
+        return np.asarray((self.first.times >= 0.0).all(axis=-1))
+
+    def __getitem__(self, index: Any) -> Pair:
+        return Pair(self.first[index], self.second[index], self.weights[index])
+
 
 @dataclass(frozen=True)
-class Attack:
-    """What the attacker wants the two rows to look like at the output."""
+class Attacks:
+    """What the attacker wants the two rows to look like at the output; ``N`` wishes at once."""
 
-    scores: Array  # z of the row in the first table
-    label: int
-    other_scores: Array  # z' of its replacement in the second table
-    other_label: int
-    angle: float = np.pi - 0.02  # between the two rows
-    push: float = 0.0  # how far the noise already is in the direction of the shift
+    scores: Array  # z of the row in the first table, (N, K)
+    label: Labels
+    other_scores: Array  # z' of its replacement in the second table, (N, K)
+    other_label: Labels
+    angle: Array  # between the two rows
+    push: Array  # where the noise is under the first table, in units of its shift
+    crowd: Array  # bound on a crowd row's score and on its size: small is stealthy, needs many
 
+    def __len__(self) -> int:
+        return len(self.angle)
 
-def opposing_pair(loss: Loss, norm_bound: float, ridge: float, attack: Attack) -> Pair:
-    """The pair of tables, in two columns, that realises ``attack`` at total regulariser ``n Lam``."""
-    x = norm_bound * np.array([1.0, 0.0])
-    other = norm_bound * np.array([np.cos(attack.angle), np.sin(attack.angle)])
-    weights = np.linalg.solve(
-        np.stack([x, other]), np.stack([attack.scores, attack.other_scores])
-    ).T
-    gradient = _row_gradient(loss, attack.scores, attack.label, x)
-    other_gradient = _row_gradient(loss, attack.other_scores, attack.other_label, other)
-    # b = crowd - n Lam W - gradient shall lie on the ray of b' - b = gradient - other_gradient
-    shift = gradient - other_gradient
-    wanted = gradient + attack.push * shift + ridge * weights
-    crowd = _crowd(loss, norm_bound, wanted)
-    return Pair(
-        _with_row(crowd, x, attack.label), _with_row(crowd, other, attack.other_label), weights
-    )
+    def __getitem__(self, index: Any) -> Attacks:
+        return Attacks(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
-def _row_gradient(loss: Loss, scores: Array, label: int, x: Array) -> Array:
-    targets = loss.targets(np.array([label]))
-    return np.outer(loss.gradient(scores[None, :], targets)[0], x)
+def realise(design: Design, attacks: Attacks) -> Pair:
+    """The pairs of tables of ``design.n`` rows, in two columns, that realise ``attacks``."""
+    bound = design.risk.norm_bound
+    cosine, sine = np.cos(attacks.angle), np.sin(attacks.angle)
+    x = np.stack([np.full(len(attacks), bound), np.zeros(len(attacks))], axis=-1)
+    other = bound * np.stack([cosine, sine], axis=-1)
+    # W x = z and W x' = z'
+    second = (attacks.other_scores - cosine[:, None] * attacks.scores) / (bound * sine[:, None])
+    weights = np.stack([attacks.scores / bound, second], axis=-1)
+    return _build(design, (x, other), weights, attacks)
 
 
-def _with_row(table: Table, x: Array, label: int) -> Table:
-    return Table(np.vstack([table.x, x]), np.append(table.y, label), np.append(table.times, 1.0))
+def realise_in_one_column(design: Design, attacks: Attacks) -> Pair:
+    """The same in a single column, where ``x' = -x`` (angle above pi/2) or ``x' = x``.
 
-
-def _crowd(loss: Loss, norm_bound: float, wanted: Array) -> Table:
-    """Tiny rows whose negative gradients add up to ``wanted`` (K, m) at small scores.
-
-    At score zero the negative gradients of the C classes span every direction with non-negative
-    weights; a row along minus a column serves where one class cannot.
+    One column leaves no freedom for the second row: its scores are those of the first, or minus
+    those, whatever ``attacks`` says.
     """
-    size = TINY * norm_bound
-    labels = np.arange(loss.classes)
-    pulls = -loss.gradient(np.zeros((loss.classes, loss.scores)), loss.targets(labels)).T
-    rows, codes, times = [], [], []
-    for column in range(wanted.shape[1]):
-        weights, _ = nnls(pulls, wanted[:, column])
-        for label in labels[weights > 0.0]:
-            row = np.zeros(wanted.shape[1])
-            row[column] = size
-            rows.append(row)
-            codes.append(label)
-            times.append(weights[label] / size)
-    if not rows:
-        return Table(np.zeros((1, wanted.shape[1])), np.zeros(1, dtype=np.int_), np.ones(1))
-    return Table(np.array(rows), np.array(codes), np.array(times))
+    bound = design.risk.norm_bound
+    x = np.full((len(attacks), 1), bound)
+    other = np.where(attacks.angle > np.pi / 2, -bound, bound)[:, None]
+    return _build(design, (x, other), attacks.scores[:, :, None] / bound, attacks)
+
+
+def _build(design: Design, rows: tuple[Array, Array], weights: Array, attacks: Attacks) -> Pair:
+    """Rows ``x`` and ``x'`` (N, m) with the crowd that puts the noise where it is wanted."""
+    loss, ridge = design.risk.loss, design.n * design.risk.regularization
+    labels = attacks.label, attacks.other_label
+    gradient, other_gradient = (
+        _row_gradients(loss, np.einsum("nkm,nm->nk", weights, x), label, x)
+        for x, label in zip(rows, labels, strict=True)
+    )
+    # b = crowd - n Lam W - gradient shall be `push` times b' - b = gradient - other gradient
+    shift = attacks.push[:, None, None] * (gradient - other_gradient)
+    wanted = gradient + shift + ridge * weights
+    crowd = _crowd(loss, design.risk.norm_bound, weights, wanted, attacks.crowd)
+    first, second = (_complete(crowd, x, y, design.n) for x, y in zip(rows, labels, strict=True))
+    return Pair(first, second, weights)
+
+
+def _row_gradients(loss: Loss, scores: Array, labels: Labels, x: Array) -> Array:
+    g = loss.gradient(scores, loss.targets(labels))
+    return np.asarray(g[:, :, None] * x[:, None, :])
+
+
+def _complete(crowd: Table, x: Array, label: Labels, n: int) -> Table:
+    """The crowd, the row in question, and rows of zeros up to ``n``."""
+    count = len(x)
+    rest = n - 1.0 - crowd.times.sum(axis=1)
+    rows = np.concatenate([crowd.x, x[:, None], np.zeros_like(x)[:, None]], axis=1)
+    labels = np.concatenate([crowd.y, label[:, None], np.zeros((count, 1), np.int_)], axis=1)
+    times = np.concatenate([crowd.times, np.ones((count, 1)), rest[:, None]], axis=1)
+    return Table(rows, labels, times)
+
+
+def _crowd(loss: Loss, bound: float, weights: Array, wanted: Array, score: Array) -> Table:
+    """Rows along each column whose negative gradients at ``W`` add up to ``wanted`` (N, K, m).
+
+    Near score zero the pulls of the C classes have one positive combination that cancels; enough
+    of it makes every count non-negative. Counts are whole numbers.
+    """
+    count, _, columns = weights.shape
+    classes = loss.classes
+    largest = np.abs(weights).max(axis=1)  # (N, m)
+    size = score[:, None] * np.minimum(bound, 1.0 / np.maximum(largest, 1e-300))
+    labels = np.broadcast_to(np.arange(classes), (count, columns, classes))
+    at = np.broadcast_to(
+        (weights * size[:, None, :]).transpose(0, 2, 1)[:, :, None, :],
+        (count, columns, classes, loss.scores),
+    )
+    pulls = -loss.gradient(at, loss.targets(labels)).transpose(0, 1, 3, 2)  # (N, m, K, C)
+    square = np.concatenate([pulls, np.ones((count, columns, 1, classes))], axis=2)
+    goals = np.zeros((count, columns, classes, 2))
+    goals[:, :, :-1, 0] = wanted.transpose(0, 2, 1) / size[:, :, None]
+    goals[:, :, -1, 1] = 1.0
+    plain, null = np.moveaxis(np.linalg.solve(square, goals), -1, 0)
+    times = np.rint(plain + np.max(-plain / null, axis=-1, keepdims=True) * null)
+    times = np.where((null > 0.0).all(axis=-1, keepdims=True), times, -1.0)
+    rows = size[:, :, None, None] * np.eye(columns)[None, :, None, :]
+    rows = np.broadcast_to(rows, (count, columns, classes, columns))
+    return Table(
+        rows.reshape(count, -1, columns), labels.reshape(count, -1), times.reshape(count, -1)
+    )

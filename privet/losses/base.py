@@ -7,6 +7,8 @@ the proofs). The bounds never see data: they are functions of the loss's own par
 
 from __future__ import annotations
 
+import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from privet.errors import DeclarationError
 from privet.solve import largest
 
 Array = NDArray[np.float64]
@@ -107,10 +110,21 @@ class Loss(ABC):
         return largest(lambda q: self.log_determinant_bound(q) <= share)
 
 
-def concave_maximum(negative: Callable[[float], float], end: float) -> float:
-    """Maximum on ``[0, end]`` of the concave function whose negative is given.
+def refuse_unless_positive(name: str, value: Any) -> None:
+    """Refuse a parameter of a loss that is not a positive finite number."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and 0.0 < value < math.inf):
+        raise DeclarationError(f"{name} must be a positive finite number, got {value!r}.")
 
-    The search's own tolerance is added on the safe side: the result is never below the maximum.
+
+def concave_maximum(negative: Callable[[float], float], *knots: float) -> float:
+    """Maximum of the concave function whose negative is given, smooth between ``knots``.
+
+    Each piece is searched alone: at a kink a smooth search would lose half its digits. The search's
+    own tolerance is added on the safe side, so the result is never below the maximum.
     """
-    found = minimize_scalar(negative, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9})
-    return max(-float(found.fun), -negative(0.0), -negative(end)) * (1.0 + 1e-9)
+    best = max(-negative(knot) for knot in knots)
+    for piece in itertools.pairwise(knots):
+        found = minimize_scalar(negative, bounds=piece, method="bounded", options={"xatol": 1e-9})
+        best = max(best, -float(found.fun))
+    return best * (1.0 + 1e-9)

@@ -19,8 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from privet.errors import DeclarationError
-from privet.losses.base import Array, Family, Loss, Targets, concave_maximum
+from privet.losses.base import (
+    Array,
+    Family,
+    Loss,
+    Targets,
+    concave_maximum,
+    refuse_unless_positive,
+)
 
 
 @dataclass(frozen=True)
@@ -106,8 +112,9 @@ class Logistic(MarginLoss):
         return np.logaddexp(0.0, -m)
 
     def margin_slope(self, m: Array) -> Array:
-        """``-1/(1 + exp(m))``."""
-        return -expit(-m)
+        """``-1/(1 + exp(m))``: an overflow to infinity gives the right limit, zero."""
+        with np.errstate(over="ignore"):
+            return np.asarray(-1.0 / (1.0 + np.exp(m)))
 
     def margin_curvature(self, m: Array) -> Array:
         """``p (1 - p)`` with ``p = 1/(1 + exp(m))``, accurate in both tails."""
@@ -144,8 +151,7 @@ class HingeLoss(MarginLoss):
     h: float = 0.5
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.h, int | float) and 0.0 < self.h < math.inf):
-            raise DeclarationError(f"h must be a positive finite number, got {self.h!r}.")
+        refuse_unless_positive("h", self.h)
 
 
 @dataclass(frozen=True)
@@ -225,5 +231,5 @@ class SmoothHinge(HingeLoss):
             slope = 0.5 + w * (0.75 - 0.25 * w * w)
             return -(a * slope + math.log1p(q * self.curvature_bound * (1.0 - w * w)))
 
-        largest = concave_maximum(negative, 1.0)
+        largest = concave_maximum(negative, 0.0, 1.0)
         return min(largest, a + math.log1p(q * self.curvature_bound))

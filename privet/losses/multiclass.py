@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import helmert
 
 from privet.errors import DeclarationError
-from privet.losses.base import Array, Family, Loss, Targets, concave_maximum
+from privet.losses.base import Array, Family, Loss, Targets, concave_maximum, refuse_unless_positive
 from privet.losses.margin import HuberHinge
 
 
@@ -132,13 +132,13 @@ class Softmax(MulticlassLoss):
         root2 = math.sqrt(2.0)
         if a >= (root2 if self.n_classes == 2 else 2.0 * root2) * q * (1.0 - 1e-15):
             return a * self.difference_bound
-        most = self.scores / self.n_classes
+        kink = math.sqrt(self.n_classes / self.scores)  # the smallest v at r = 1
 
         def negative(v: float) -> float:
-            trace = max(2.0 * min(1.0, v * math.sqrt(most)) - v * v, 0.0)
+            trace = max(2.0 * min(1.0, v / kink) - v * v, 0.0)
             return -(a * v + self.scores * math.log1p(q * trace / self.scores))
 
-        entering = concave_maximum(negative, root2)
+        entering = concave_maximum(negative, 0.0, min(kink, root2), root2)
         return min(root2 * a + entering, super().privacy_loss_bound(a, q))
 
     def curvature_floor(self, epsilon: float) -> float:
@@ -165,8 +165,7 @@ class JointHuber(MulticlassLoss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 < self.margin < math.inf:
-            raise DeclarationError(f"margin must be a positive finite number, got {self.margin!r}.")
+        refuse_unless_positive("margin", self.margin)
         HuberHinge(self.h)  # refuses a bad h
 
     @property

@@ -49,6 +49,20 @@ def gaussian_floor(budget: Budget, loss: Loss) -> float:
         most = largest(lambda k: zcdp_cost(loss.family, loss.classes, k) <= allowed)
         return most / loss.curvature_bound
     if isinstance(budget, ApproxDP):
+        return _approximate_floor(budget, loss)
+    raise DeclarationError("Gaussian noise needs a ZCDP or ApproxDP budget.")
+
+
+def _approximate_floor(budget: ApproxDP, loss: Loss) -> float:
+    """With a profile: the determinant's bound. Without: no more noise than nine tenths would ask."""
+    if JacobianCurve(loss.family, loss.classes, 1.0, 0.0).has_profile:
         allowed = JACOBIAN_SHARE * budget.epsilon
         return largest(lambda q: loss.log_determinant_bound(q) <= allowed)
-    raise DeclarationError("Gaussian noise needs a ZCDP or ApproxDP budget.")
+    rest = (1.0 - JACOBIAN_SHARE) * budget.epsilon
+    wanted = renyi_shift(loss.family, loss.classes, 0.0, rest, budget.delta)
+
+    def leaves_enough(q: float) -> bool:
+        k = loss.curvature_bound * q
+        return renyi_shift(loss.family, loss.classes, k, budget.epsilon, budget.delta) >= wanted
+
+    return largest(leaves_enough)

@@ -6,11 +6,8 @@ this object only: it is never an attribute of a model, never written and never r
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.linalg import cholesky
-
 from privet.mechanisms.release import Array
-from privet.minimise import minimise, minimise_many
+from privet.minimise import curvature_at, minimise, minimise_many
 from privet.risk import RegularisedRisk
 from privet.rows import Rows
 
@@ -23,10 +20,7 @@ class Prepared:
         # good enough to start from; each draw is certified on its own
         loose = 1e-6 * risk.row_gradient
         self._optimum = minimise(risk, rows, tolerance=loose).certified()
-        (hessian,) = rows.sum(risk.hessian, self._optimum)
-        hessian /= rows.n
-        hessian[np.diag_indices_from(hessian)] += risk.regularization
-        self._factor = cholesky(hessian, lower=True, overwrite_a=True, check_finite=False)
+        self._factor = curvature_at(risk, rows, self._optimum)
 
     def minimisers(self, linears: Array, tolerance: float) -> Array:
         """Certified minimisers for each row of ``linears``, shape (k, p)."""

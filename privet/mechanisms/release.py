@@ -21,7 +21,7 @@ from privet.noise import Noise
 from privet.privacy import Budget, Event
 from privet.privacy.budget import PureDP
 from privet.randomness import Randomness, source
-from privet.risk import RegularisedRisk, positive
+from privet.risk import RegularisedRisk, norm_bound, positive
 from privet.rows import Rows
 
 Array = NDArray[np.float64]
@@ -72,7 +72,7 @@ class Mechanism(ABC):
     insecure_seed: int | None = None
 
     def __post_init__(self) -> None:
-        positive("norm_bound", self.norm_bound)
+        norm_bound(self.norm_bound)
         if self.regularization != "auto":
             positive("regularization", self.regularization)
         if self.noise not in ("auto", *KINDS):

@@ -47,7 +47,7 @@ class Curvature:
     def solve(self, vectors: Array, memory: Memory) -> Array:
         """``H^-1 v`` for each row ``v``."""
         del memory  # the factor has its own scale
-        return np.asarray(cho_solve((self.cholesky, True), vectors.T).T)
+        return np.asarray(cho_solve((self.cholesky, True), vectors.T, check_finite=False).T)
 
 
 @dataclass(frozen=True)

@@ -38,5 +38,6 @@ def lbfgs(
         left = max_iter - round(objective.tally.passes - used) - 1
         end = descend(objective, end, gradient_scaling(objective), replace(limits, gradients=left))
         # rounding can spoil the pairs before it spoils the gradient: once more without them
-        if end.statuses[0] is not Status.STALLED or end.best[0] > 0.5 * before:
+        progress = end.best[0] <= 0.5 * before
+        if end.statuses[0] is not Status.STALLED or not progress:
             return end

@@ -16,6 +16,7 @@ from privet.minimise.lbfgs import MEMORY, gradient_scaling
 from privet.minimise.objective import Objective
 from privet.minimise.one import MAX_ITER, checked_vectors, minimise
 from privet.minimise.result import Status
+from privet.minimise.threads import one_thread
 from privet.risk import RegularisedRisk, positive
 from privet.rows.base import Rows
 
@@ -25,6 +26,7 @@ PATIENCE = 12  # a slow step in a batch is still far cheaper than a factor of it
 START_TOLERANCE = 1e-6  # of L R: a better start saves nothing, since noise moves the minimum more
 
 
+@one_thread
 def curvature_at(risk: RegularisedRisk, rows: Rows, theta: Array) -> Array | None:
     """Lower Cholesky factor (p, p) of the exact Hessian of ``J`` at ``theta``, for ``curvature=``.
 
@@ -36,6 +38,7 @@ def curvature_at(risk: RegularisedRisk, rows: Rows, theta: Array) -> Array | Non
     return Objective(risk, rows, nothing).curvature(theta).cholesky
 
 
+@one_thread
 def minimise_many(
     risk: RegularisedRisk,
     rows: Rows,

@@ -12,6 +12,7 @@ from privet.minimise.lbfgs import lbfgs
 from privet.minimise.newton import newton
 from privet.minimise.objective import Objective
 from privet.minimise.result import Solution
+from privet.minimise.threads import one_thread
 from privet.risk import RegularisedRisk, positive
 from privet.rows.base import Rows
 
@@ -19,6 +20,7 @@ from privet.rows.base import Rows
 MAX_ITER = 100_000
 
 
+@one_thread
 def minimise(
     risk: RegularisedRisk,
     rows: Rows,

@@ -29,7 +29,7 @@ from privet.models.labels import class_weights, declared_classes, encode_labels
 from privet.privacy.budget import as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.statement import statement
-from privet.risk import positive
+from privet.risk import norm_bound
 from privet.rows.arrays import ArrayRows, checked_rows, clip_factors
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             names = " or ".join(repr(name) for name in sorted(MECHANISMS))
             raise DeclarationError(f"mechanism must be {names}, got {self.mechanism!r}.")
         loss = self._loss(n_classes)
-        bound = positive("norm_bound", self.norm_bound)
+        bound = norm_bound(self.norm_bound)
         return MECHANISMS[self.mechanism](
             loss=loss if weights is None else Weighted(loss, weights),
             budget=as_budget(self.budget),
@@ -144,15 +144,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _check(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayRows, NDArray[Any], Mechanism]:
         if np.ma.isMaskedArray(X) or np.ma.isMaskedArray(y):
             raise DataError("Masked arrays are refused. Fill the masked values before fitting.")
-        data, labels = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            accept_large_sparse=True,
-        )
+        data, labels = self._numbers(X, y)
         classes = declared_classes(self.classes, labels)
         codes = encode_labels(labels, classes)
         weights = class_weights(self.class_weight, classes)
@@ -160,10 +152,30 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         rows = checked_rows(
             data,
             mechanism.loss.targets(codes),
-            norm_bound=positive("norm_bound", self.norm_bound),
+            norm_bound=norm_bound(self.norm_bound),
             intercept=bool(self.fit_intercept),
         )
         return rows, classes, mechanism
+
+    def _numbers(self, X: ArrayLike, *y: ArrayLike, reset: bool = True) -> Any:
+        """scikit-learn's own validation, without its habit of quoting text that is no number."""
+        try:
+            return validate_data(
+                self,
+                X,
+                *y,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+            )
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+        raise DataError(
+            "The table holds text where numbers are expected. Encode text columns as numbers with "
+            "declared categories first."
+        )
 
     def _publish(self, value: Array, mechanism: Mechanism, classes: NDArray[Any]) -> None:
         """Released parameters in the user's units; everything here is post-processing."""
@@ -188,14 +200,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         Rows are clipped to ``norm_bound`` as in training, so both are one function of a row.
         """
         check_is_fitted(self, "coef_")
-        data = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            reset=False,
-        )
+        data = self._numbers(X, reset=False)
         factors = clip_factors(data, float(self.norm_bound))
         scores = np.asarray(data @ self.coef_.T, dtype=np.float64)
         if factors is not None:

@@ -10,20 +10,24 @@ protect nobody (above a thousand).
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from privet.errors import DeclarationError
 
+Record = TypeVar("Record")
+
 SMALLEST = 1e-10
 LARGEST = 1e3
 
 
-def _amount(name: str, value: Any, largest: float = LARGEST, smallest: float = SMALLEST) -> float:
+def amount(name: str, value: Any, largest: float = LARGEST, smallest: float = SMALLEST) -> float:
+    """``value`` as a float, refused unless it is a number between the two ends."""
     if isinstance(value, bool | np.bool_) or not isinstance(
         value, int | float | np.floating | np.integer
     ):
@@ -67,7 +71,7 @@ class PureDP(Budget):
     epsilon: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _amount("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", amount("epsilon", self.epsilon))
 
     def fraction(self, share: float) -> PureDP:
         """``share epsilon``."""
@@ -93,7 +97,7 @@ class ZCDP(Budget):
     rho: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", _amount("rho", self.rho))
+        object.__setattr__(self, "rho", amount("rho", self.rho))
 
     def fraction(self, share: float) -> ZCDP:
         """``share rho``."""
@@ -122,9 +126,9 @@ class ApproxDP(Budget):
     delta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _amount("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", amount("epsilon", self.epsilon))
         # the Gaussian profile is a difference of two tails and cannot be computed far below 1e-14
-        object.__setattr__(self, "delta", _amount("delta", self.delta, 0.5, 1e-14))
+        object.__setattr__(self, "delta", amount("delta", self.delta, 0.5, 1e-14))
 
     def fraction(self, share: float) -> ApproxDP:
         """``share`` of both numbers."""
@@ -174,6 +178,14 @@ def budget_from_json(record: dict[str, Any]) -> Budget:
     """The inverse of ``Budget.to_json``."""
     fields = dict(record)
     kind = fields.pop("kind", None)
-    if kind not in BUDGETS:
+    if not isinstance(kind, str) or kind not in BUDGETS:
         raise DeclarationError(f"Unknown kind of budget {kind!r}; known are {sorted(BUDGETS)}.")
-    return BUDGETS[kind](**fields)
+    return from_fields(BUDGETS[kind], fields)
+
+
+def from_fields(kind: type[Record], fields: dict[str, Any]) -> Record:
+    """A dataclass from exactly its fields; a record with more or fewer is refused."""
+    wanted = sorted(field.name for field in dataclasses.fields(kind))
+    if sorted(fields) != wanted:
+        raise DeclarationError(f"A {kind.__name__} record has the fields {', '.join(wanted)}.")
+    return kind(**fields)

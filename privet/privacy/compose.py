@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from privet.errors import BudgetExceeded
-from privet.privacy.budget import ApproxDP, Budget, PureDP
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
 from privet.privacy.event import Event
 
@@ -63,44 +62,61 @@ class Composition:
         return min(self.pure(), renyi_epsilon(curves, delta), tight_epsilon(curves, delta))
 
 
+def costs(event: Event) -> tuple[int | None, ...]:
+    """The event in every calculus, in units: pure, zCDP, then Renyi at the filter's orders."""
+    return (
+        units(event.pure()),
+        units(event.zcdp()),
+        *(units(event.renyi(order)) for order in FILTER_ORDERS),
+    )
+
+
+def add_costs(totals: Sequence[int | None], more: Sequence[int | None]) -> tuple[int | None, ...]:
+    """Column by column; a calculus that cannot express one event cannot express the sum."""
+    return tuple(
+        None if a is None or b is None else a + b for a, b in zip(totals, more, strict=True)
+    )
+
+
+NOTHING: tuple[int | None, ...] = (0,) * (2 + len(FILTER_ORDERS))
+
+
 @dataclass(frozen=True)
 class Filter:
     """A cap that stays valid when every release is chosen after seeing the earlier ones."""
 
     cap: Budget
 
-    def _columns(self, event: Event) -> tuple[int | None, ...]:
-        """The event's cost in the cap's calculus, one integer per column."""
+    def limits(self) -> tuple[int | None, ...]:
+        """The most that each column of ``costs`` may reach; None where it does not count."""
+        blank: tuple[int | None, ...] = (None,) * len(FILTER_ORDERS)
         if isinstance(self.cap, PureDP):
-            return (units(event.pure()),)
-        if isinstance(self.cap, ApproxDP):
-            return tuple(units(event.renyi(order)) for order in FILTER_ORDERS)
-        return (units(event.zcdp()),)
-
-    def _limits(self) -> tuple[int, ...]:
+            return (_cap_units(self.cap.epsilon), None, *blank)
+        if isinstance(self.cap, ZCDP):
+            return (None, _cap_units(self.cap.rho), *blank)
         if not isinstance(self.cap, ApproxDP):
-            (amount,) = self.cap.facts().values()
-            return (_cap_units(amount),)
+            raise TypeError(f"No filter is defined for {type(self.cap).__name__}.")
         # One order's filter is (epsilon, delta/|orders|); which order is binding may depend on the
         # answers, so the deltas add up (union bound).
         delta = self.cap.delta / len(FILTER_ORDERS)
-        return tuple(
-            _cap_units(self.cap.epsilon + math.log(delta) / (order - 1.0))
-            for order in FILTER_ORDERS
+        return (
+            None,
+            None,
+            *(
+                _cap_units(self.cap.epsilon + math.log(delta) / (order - 1.0))
+                for order in FILTER_ORDERS
+            ),
         )
+
+    def room(self, totals: Sequence[int | None]) -> int:
+        """Units left in the best column: the cap is kept while this is not negative."""
+        pairs = zip(self.limits(), totals, strict=True)
+        left = [limit - total for limit, total in pairs if limit is not None and total is not None]
+        return max(left, default=-1)
 
     def admits(self, spent: Sequence[Event], event: Event) -> bool:
         """Whether ``event`` fits after ``spent``: in at least one column the sum stays within."""
-        totals = [self._columns(each) for each in (*spent, event)]
-        return any(
-            None not in column and sum(part for part in column if part is not None) <= limit
-            for column, limit in zip(zip(*totals, strict=True), self._limits(), strict=True)
-        )
-
-    def require(self, spent: Sequence[Event], event: Event) -> None:
-        """Raise ``BudgetExceeded`` unless ``event`` fits."""
-        if not self.admits(spent, event):
-            raise BudgetExceeded(
-                f"A release of {event.claim} does not fit under the cap of {self.cap} after "
-                f"{len(spent)} earlier releases. Ask for less, or have the cap raised."
-            )
+        totals = NOTHING
+        for each in (*spent, event):
+            totals = add_costs(totals, costs(each))
+        return self.room(totals) >= 0

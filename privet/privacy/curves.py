@@ -21,9 +21,14 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
 from privet.errors import DeclarationError
+from privet.privacy.budget import amount, from_fields
 
 #: Public Renyi orders for conversions: dense enough to lose less than 0.1 % of epsilon.
 ORDERS: tuple[float, ...] = tuple(1.0 + np.logspace(-2.0, 5.0, 561))
+
+# A curve's parameters are what a calibration found, shares included: wider ranges than a budget's.
+SMALLEST = 1e-300
+LARGEST = 1e4
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,9 @@ class PureCurve(Curve):
     kind: ClassVar[str] = "pure"
     loss: float
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", amount("loss", self.loss, LARGEST, SMALLEST))
+
     def renyi(self, order: float) -> float:
         """The curve of randomised response, the worst of all pure mechanisms.
 
@@ -71,8 +79,9 @@ class PureCurve(Curve):
         e, a = self.loss, order
         keep = -math.log1p(math.exp(-e))  # log of the larger probability, exp(e)/(1 + exp(e))
         exponents = np.array([keep + (a - 1.0) * e, keep - a * e])
-        exact = float(np.logaddexp(*exponents)) / (a - 1.0)
-        return min(max(exact, 0.0), e, a * e * e / 2.0)
+        # a sum near 1 is known to a few units in the last place; stay above
+        exact = (max(float(np.logaddexp(*exponents)), 0.0) + 4e-16) / (a - 1.0)
+        return min(exact, e, a * e * e / 2.0)
 
     @property
     def pure(self) -> float:
@@ -95,6 +104,9 @@ class GaussianCurve(Curve):
 
     kind: ClassVar[str] = "gaussian"
     rho: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", amount("rho", self.rho, LARGEST, SMALLEST))
 
     def renyi(self, order: float) -> float:
         """``order rho``."""
@@ -120,10 +132,12 @@ def gaussian_delta(shift: float, epsilon: float) -> float:
 
     ``delta = Phi(D/2 - e/D) - exp(e) Phi(-D/2 - e/D)``, ``D = sensitivity/sigma``.
     """
-    upper = float(ndtr(shift / 2.0 - epsilon / shift))
-    lower = math.exp(min(epsilon + float(log_ndtr(-shift / 2.0 - epsilon / shift)), 0.0))
-    # both tails are known to a few units in the last place of the larger one; stay above
-    return max(upper - lower, 0.0) + 4e-16 * upper
+    near, far = shift / 2.0 - epsilon / shift, -shift / 2.0 - epsilon / shift
+    upper = float(ndtr(near))
+    lower = math.exp(min(epsilon + float(log_ndtr(far)), 0.0))
+    # a unit in the last place of an argument x moves its tail by x^2 of them; stay above
+    slack = 4e-16 * ((1.0 + near * near) * upper + (1.0 + far * far) * lower)
+    return max(upper - lower, 0.0) + slack
 
 
 def profile_epsilon(shift: float, delta: float) -> float:
@@ -134,7 +148,8 @@ def profile_epsilon(shift: float, delta: float) -> float:
     while gaussian_delta(shift, high) > delta:
         high *= 2.0
     root = brentq(lambda e: gaussian_delta(shift, e) - delta, 0.0, high, xtol=1e-14, rtol=1e-13)
-    return float(root) * (1.0 + 1e-9)
+    # above the root by more than the search's tolerance
+    return float(root) * (1.0 + 1e-9) + 1e-13
 
 
 def renyi_epsilon(curves: Iterable[Curve], delta: float) -> float:
@@ -194,8 +209,8 @@ def curve_from_json(record: dict[str, Any]) -> Curve:
     }
     fields = dict(record)
     kind = fields.pop("kind", None)
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise DeclarationError(
             f"Unknown kind of privacy curve {kind!r}; known are {sorted(kinds)}."
         )
-    return kinds[kind](**fields)
+    return from_fields(kinds[kind], fields)

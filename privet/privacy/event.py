@@ -95,14 +95,20 @@ _PLAIN = (
 
 def event_from_json(record: dict[str, Any]) -> Event:
     """The inverse of ``Event.to_json``; refuses versions that this release does not know."""
-    if record.get("version") != VERSION:
+    version = record.get("version")
+    if type(version) is not int or version != VERSION:
         raise DeclarationError(
-            f"This event has version {record.get('version')!r}; this Privet reads {VERSION}. "
+            f"This event has version {version!r}; this Privet reads {VERSION}. "
             "Use the release of Privet that wrote it, or a newer one."
         )
-    missing = sorted({*_PLAIN, "claim", "curves"} - set(record))
+    known = {*_PLAIN, "claim", "curves"}
+    missing, unknown = sorted(known - set(record)), sorted(set(record) - known)
     if missing:
         raise DeclarationError(f"The event record lacks {', '.join(missing)}.")
+    if unknown:
+        raise DeclarationError(f"The event record has unknown fields: {', '.join(unknown)}.")
+    if not record["curves"]:
+        raise DeclarationError("The event record has no curves, so nothing proves its claim.")
     return Event(
         **{name: record[name] for name in _PLAIN},
         claim=budget_from_json(record["claim"]),

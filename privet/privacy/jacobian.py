@@ -21,7 +21,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privet.errors import DeclarationError
-from privet.privacy.curves import ORDERS, Curve, gaussian_delta, profile_epsilon, renyi_epsilon
+from privet.privacy.budget import amount
+from privet.privacy.curves import (
+    LARGEST,
+    ORDERS,
+    SMALLEST,
+    Curve,
+    gaussian_delta,
+    profile_epsilon,
+    renyi_epsilon,
+)
 
 
 @dataclass(frozen=True)
@@ -40,18 +49,28 @@ class JacobianCurve(Curve):
                 f"Unknown loss family {self.family!r}; Gaussian objective perturbation is proved "
                 f"for {sorted(FAMILIES)}."
             )
+        if isinstance(self.classes, bool) or not isinstance(self.classes, int) or self.classes < 2:
+            raise DeclarationError(
+                f"classes must be an integer of at least 2, got {self.classes!r}."
+            )
+        if self.family == "margin" and self.classes != 2:
+            raise DeclarationError(f"A margin loss has 2 classes, got {self.classes}.")
+        object.__setattr__(self, "shift", amount("shift", self.shift, LARGEST, SMALLEST))
+        object.__setattr__(self, "k", amount("k", self.k, 1e308, 0.0))
 
     @property
     def profile_is_tight(self) -> bool:
         """Margin losses, and two classes: the Gaussian profile holds without a factor."""
         return self.family == "margin" or self.classes == 2
 
+    @property
+    def has_profile(self) -> bool:
+        """Whether ``delta`` is a theorem; joint Huber over C > 2 classes converts its Renyi bound."""
+        return self.profile_is_tight or self.family == "softmax"
+
     def renyi(self, order: float) -> float:
-        """``order D^2/2`` plus the family's Jacobian term; infinite from ``(order-1) k >= 1``."""
-        if (order - 1.0) * self.k >= 1.0:
-            return math.inf
-        extra = _margin_renyi if self.profile_is_tight else FAMILIES[self.family][0]
-        return order * self.shift**2 / 2.0 + extra(order, self.k, self.classes)
+        """``order D^2/2`` plus what the Jacobian costs at this order."""
+        return order * self.shift**2 / 2.0 + renyi_cost(self.family, self.classes, self.k, order)
 
     @property
     def pure(self) -> float:
@@ -104,13 +123,25 @@ def renyi_shift(family: str, classes: int, k: float, epsilon: float, delta: floa
     The bound is ``order D^2/2`` plus a term without ``D``, so each order is solved for ``D``
     (conversion: Canonne, Kamath and Steinke 2020, Proposition 12).
     """
-    jacobian = JacobianCurve(family, classes, 0.0, k)
     best = 0.0
     for order in ORDERS:
         spare = math.log1p(-1.0 / order) - math.log(delta * order) / (order - 1.0)
-        left = epsilon - jacobian.renyi(order) - spare
+        left = epsilon - renyi_cost(family, classes, k, order) - spare
         best = max(best, 2.0 * left / order)
     return math.sqrt(best)
+
+
+def renyi_cost(family: str, classes: int, k: float, order: float) -> float:
+    """Renyi divergence of the Jacobian alone: the family's term, or the zCDP line if lower.
+
+    The family's term needs ``(order-1) k < 1``; zCDP holds at every order.
+    """
+    line = order * zcdp_cost(family, classes, k)
+    if (order - 1.0) * k >= 1.0:
+        return line
+    two = family == "margin" or classes == 2
+    extra = _margin_renyi if two else FAMILIES[family][0]
+    return min(line, extra(order, k, classes))
 
 
 def zcdp_cost(family: str, classes: int, k: float) -> float:

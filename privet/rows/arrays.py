@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from privet.errors import DataError
+from privet.errors import DataError, DeclarationError
 from privet.rows.base import Array, Block, Rows, Targets
 
 # Blocks of about this many entries fit the second-level cache; between a quarter and four times
@@ -164,7 +164,9 @@ def squared_norms(x: NDArray[Any] | sp.csr_array) -> Array:
     values = x.data if sp.issparse(x) else x
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(x):
-            squares = np.asarray(x.multiply(x).sum(axis=1), dtype=np.float64).ravel()
+            # single precision is squared in double: a norm is not allowed to round that much
+            powers = np.square(x.data, dtype=np.float64), x.indices, x.indptr
+            squares = sp.csr_array(powers, shape=x.shape) @ np.ones(x.shape[1])
         else:
             squares = np.einsum("ij,ij->i", x, x, dtype=np.float64, casting="same_kind")
     if not np.isfinite(squares).all():
@@ -195,6 +197,7 @@ def checked_rows(
     Below this function every row, constant included, has norm at most ``norm_bound`` (with an
     intercept ``sqrt2 norm_bound``). NaN never passes: its norm is refused before any clipping.
     """
+    _refuse_foreign(x)
     if sp.issparse(x) and not x.has_canonical_format:
         # entries stored twice count as their sum, which their separate squares would not show
         x = x.copy()
@@ -203,8 +206,19 @@ def checked_rows(
     return ArrayRows(x, targets, factors=factors, constant=norm_bound if intercept else None)
 
 
+def _refuse_foreign(x: Any) -> None:
+    """Refuse what the blocks would misread in silence: other formats, masks, other numbers."""
+    known = x.format == "csr" if sp.issparse(x) else isinstance(x, np.ndarray)
+    if not known or np.ma.isMaskedArray(x) or x.ndim != 2 or x.dtype not in (np.float64, np.float32):
+        raise DataError(
+            "Rows must be a two-dimensional array or CSR matrix of float64 or float32, not masked."
+        )
+
+
 def clip_factors(x: NDArray[Any] | sp.csr_array, norm_bound: float) -> Array | None:
     """The factor that brings each row within ``norm_bound``; None where all rows are."""
+    if not 1e-100 <= norm_bound <= 1e100:  # also not a number: nothing would be clipped
+        raise DeclarationError("norm_bound must be between 1e-100 and 1e100.")
     squares = squared_norms(x)
     if not bool((squares > norm_bound**2).any()):
         return None

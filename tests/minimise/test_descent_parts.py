@@ -1,22 +1,24 @@
 """The parts of the descent: line search, secant pairs, factors, thinned rows."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hostile_tables import TABLES
 
 from privet.losses import Logistic
 from privet.minimise.curvature import Curvature, Memory, Scaling
 from privet.minimise.linesearch import SHORT, LineSearch
 from privet.minimise.objective import Objective
 from privet.risk import RegularisedRisk
-from privet.rows import ArrayRows
+from privet.rows import ArrayRows, arrays
+from tests.minimise.hostile_tables import TABLES
 
 
 @pytest.mark.parametrize("minimum", [1e-9, 1e-3, 0.4, 1.0, 3.0, 1e5])
 @pytest.mark.parametrize("power", [0.2, 1.0, 5.0])
-def test_the_search_ends_with_a_wolfe_step(minimum, power):
-    def slope(t):
+def test_the_search_ends_with_a_wolfe_step(minimum: float, power: float) -> None:
+    def slope(t: Any) -> Any:
         return np.sign(t - minimum) * np.abs(t / minimum - 1.0) ** power
 
     search = LineSearch(1)
@@ -29,14 +31,14 @@ def test_the_search_ends_with_a_wolfe_step(minimum, power):
     assert not search.exhausted()[0]
 
 
-def test_a_step_with_overflow_is_shortened():
+def test_a_step_with_overflow_is_shortened() -> None:
     search = LineSearch(1)
     search.begin(np.array([0]), np.array([-1.0]))
     assert not search.judge(np.array([np.nan]), np.array([False]))[0]
     assert 0.0 < search.step[0] < 1.0
 
 
-def test_searches_do_not_disturb_each_other():
+def test_searches_do_not_disturb_each_other() -> None:
     search = LineSearch(3)
     search.begin(np.arange(3), np.full(3, -1.0))
     taken = search.judge(np.array([-0.1, 2.0, -0.9]), np.zeros(3, dtype=bool))
@@ -47,14 +49,14 @@ def test_searches_do_not_disturb_each_other():
     assert len(search.step) == 2
 
 
-def dense_bfgs(inverse, s, y):
+def dense_bfgs(inverse: Any, s: Any, y: Any) -> Any:
     """Textbook update of the inverse Hessian."""
     rho = 1.0 / (s @ y)
     left = np.eye(len(s)) - rho * np.outer(s, y)
     return left @ inverse @ left.T + rho * np.outer(s, s)
 
 
-def test_two_loops_are_the_dense_formula():
+def test_two_loops_are_the_dense_formula() -> None:
     rng = np.random.default_rng(0)
     p, size = 5, 3
     hessian = np.cov(rng.normal(size=(p, 50))) + np.eye(p)
@@ -72,7 +74,7 @@ def test_two_loops_are_the_dense_formula():
     np.testing.assert_allclose(found[0], vectors[0])  # a path without pairs
 
 
-def test_spoilt_pairs_are_left_out():
+def test_spoilt_pairs_are_left_out() -> None:
     memory = Memory(1, 2, 2)
     memory.add(np.array([0]), np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     memory.add(np.array([0]), np.array([[0.0, 0.0]]), np.array([[0.0, 0.0]]))
@@ -80,13 +82,32 @@ def test_spoilt_pairs_are_left_out():
     np.testing.assert_array_equal(memory.solve(Scaling(2.0), vectors), vectors / 2.0)
 
 
-def test_an_indefinite_matrix_is_lifted():
+def test_an_indefinite_matrix_is_lifted() -> None:
     matrix = np.diag([1.0, -1e-9])
     factor = Curvature.factor(matrix, 1e-12)
     assert np.isfinite(factor.solve(np.ones((1, 2)), Memory(1, 1, 2))).all()
 
 
-def test_thinned_rows_estimate_the_whole():
+def test_blocks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, codes = TABLES["census"]
+    theta = np.random.default_rng(0).normal(size=105)
+    risk = RegularisedRisk(Logistic(), 1e-3, 1.0)
+    forms = (x, sp.csr_array(x), np.asfortranarray(x))
+
+    def derivatives(form: Any) -> tuple[Any, Any]:
+        each = Objective(risk, ArrayRows(form, Logistic().targets(codes)), np.zeros((1, 105)))
+        return each.gradients(theta[None, :], slice(None)), each.curvature(theta, 3).cholesky
+
+    whole = derivatives(x)
+    monkeypatch.setattr(arrays, "BLOCK_ENTRIES", 1)
+    monkeypatch.setattr(arrays, "DENSE_ENTRIES", 1_000)
+    monkeypatch.setattr(arrays, "MOST_BLOCK_ROWS", 301)
+    for form in forms:
+        for found, wanted in zip(derivatives(form), whole, strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_thinned_rows_estimate_the_whole() -> None:
     x, codes = TABLES["census"]
     theta = np.random.default_rng(0).normal(size=105)
     risk = RegularisedRisk(Logistic(), 1e-3, 1.0)

@@ -1,26 +1,28 @@
 """Many linear terms at once give what one at a time gives, each with its own certificate."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hostile_tables import TABLES, gradient, make_loss, problem
 
 from privet.errors import DeclarationError, NotConverged
 from privet.losses import LOSSES, Logistic
 from privet.minimise import curvature_at, many, minimise, minimise_many
 from privet.rows import ArrayRows
+from tests.minimise.hostile_tables import TABLES, gradient, make_loss, problem
 
 TOLERANCE = 1e-10
 
 
-def draws(k, p, norm, seed=0):
+def draws(k: int, p: int, norm: float, seed: int = 0) -> Any:
     vectors = np.random.default_rng(seed).normal(size=(k, p))
     return norm * vectors / np.linalg.norm(vectors, axis=1)[:, None]
 
 
 @pytest.mark.parametrize("norm", [1e-3, 0.05, 5.0])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_equals_one_at_a_time(loss, norm):
+def test_equals_one_at_a_time(loss: str, norm: float) -> None:
     x, codes = TABLES["census"]
     risk, rows, codes = problem(make_loss(loss), x[:1_000], codes[:1_000], 1e-3)
     linears = draws(5, risk.parameters(rows.m), norm)
@@ -32,7 +34,7 @@ def test_equals_one_at_a_time(loss, norm):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_certified_on_hostile_tables(table):
+def test_certified_on_hostile_tables(table: str) -> None:
     x, codes = TABLES[table]
     risk, rows, codes = problem(Logistic(), x, codes, 1e-4)
     linears = draws(3, rows.m, 0.2)
@@ -42,7 +44,7 @@ def test_certified_on_hostile_tables(table):
         assert np.linalg.norm(gradient(risk, x, codes, theta, linear)) <= 1.05 * TOLERANCE
 
 
-def test_batches_and_sparse_rows_change_nothing(monkeypatch):
+def test_batches_and_sparse_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     x, codes = TABLES["census"]
     risk, rows, _ = problem(Logistic(), x, codes, 1e-2)
     linears = draws(7, rows.m, 0.01)
@@ -57,7 +59,7 @@ def test_batches_and_sparse_rows_change_nothing(monkeypatch):
     )
 
 
-def test_slow_paths_get_a_factor_of_their_own(monkeypatch):
+def test_slow_paths_get_a_factor_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     x, codes = TABLES["census"]
     risk, rows, codes = problem(Logistic(), x, codes, 1e-3)
     alone = []
@@ -73,7 +75,7 @@ def test_slow_paths_get_a_factor_of_their_own(monkeypatch):
         assert np.linalg.norm(gradient(risk, x, codes, theta, linear)) <= 1.01 * TOLERANCE
 
 
-def test_many_parameters_go_without_a_factor():
+def test_many_parameters_go_without_a_factor() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 2_500)) / 60.0
     risk, rows, codes = problem(Logistic(), x, rng.integers(0, 2, 60), 1e-2)
@@ -85,7 +87,7 @@ def test_many_parameters_go_without_a_factor():
         assert np.linalg.norm(gradient(risk, x, codes, theta, linear)) <= 1.01 * TOLERANCE
 
 
-def test_refusals():
+def test_refusals() -> None:
     x, codes = TABLES["census"]
     risk, rows, _ = problem(Logistic(), x, codes, 1e-2)
     with pytest.raises(NotConverged):

@@ -36,8 +36,8 @@ orders = st.floats(-2.0, 3.0).map(lambda power: 1.0 + 10.0**power)
 
 
 def randomised_response_renyi(epsilon: float, order: float) -> mpmath.mpf:
-    """Renyi divergence of two coins whose odds differ by ``exp(epsilon)``, in 60 digits."""
-    with mpmath.workdps(60):
+    """Renyi divergence of two coins whose odds differ by ``exp(epsilon)``, in many digits."""
+    with mpmath.workdps(200):
         likely = mpmath.exp(epsilon) / (1 + mpmath.exp(epsilon))
         coins = ((likely, 1 - likely), (1 - likely, likely))
         total = sum(p ** mpmath.mpf(order) * r ** (1 - mpmath.mpf(order)) for p, r in coins)
@@ -122,7 +122,7 @@ def test_the_gaussian_epsilon_agrees_with_dp_accounting(rho: float, delta: float
     loss = privacy_loss_distribution.from_gaussian_mechanism(1.0 / math.sqrt(2.0 * rho))
     expected = loss.get_epsilon_for_delta(delta)  # pessimistic on a grid of 1e-4
     found = GaussianCurve(rho).epsilon(delta)
-    assert expected - 2e-4 <= found <= expected + 1e-9
+    assert expected - 2e-4 <= found <= expected * (1.0 + 2e-9)
 
 
 # -- what every curve keeps ------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_the_tight_composition_of_two_coins_is_exact() -> None:
     # delta(eps) = P(2e) - exp(eps) P'(2e) while eps is between 0 and 2e
     exact = math.log((likely**2 - delta) / (1.0 - likely) ** 2)
     found = tight_epsilon([PureCurve(e), PureCurve(e)], delta)
-    assert exact <= found <= exact + 1e-3
+    assert exact - 1e-9 <= found <= exact + 1e-3
 
 
 def test_numerical_composition_is_not_offered_for_what_it_does_not_know() -> None:

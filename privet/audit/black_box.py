@@ -1,0 +1,93 @@
+"""Black-box lower bounds on epsilon: sample both sides, count an event, bound the odds.
+
+Half of the draws choose the event (a threshold on one statistic); the other half count it, and
+Clopper and Pearson (1934) bound both probabilities. The result is below the true epsilon except
+with the stated probability, whatever the mechanism is. In one or two dimensions it comes close; in
+many it has no power, and the tests of ``samplers.py`` on recovered noise take its place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from privet.audit.exact import noise_vector
+from privet.audit.finding import FALSE_ALARM
+from privet.audit.minima import minimisers
+from privet.audit.neighbours import Array, Pair, Table
+from privet.mechanisms import Design
+from privet.randomness import Randomness
+
+CANDIDATES = 400
+BATCH = 20_000
+
+
+def epsilon_lower_bound(first: Array, second: Array, false_alarm: float = FALSE_ALARM) -> float:
+    """A bound that the true epsilon is below with probability at most ``false_alarm``.
+
+    ``first`` and ``second`` hold the statistic of each draw from either table, in any order of the
+    two tables and with the interesting tail on either side.
+    """
+    chosen, kept = ([part[start::2] for part in (first, second)] for start in (0, 1))
+    best = (-np.inf, 0.0, 1.0, 0)
+    for sign in (1.0, -1.0):
+        both = np.concatenate(chosen)
+        thresholds = np.quantile(sign * both, np.linspace(0.0005, 0.9995, CANDIDATES))
+        for order in (0, 1):
+            bounds = _bounds(
+                sign * chosen[order], sign * chosen[1 - order], thresholds, false_alarm
+            )
+            i = int(np.argmax(bounds))
+            best = max(best, (float(bounds[i]), float(thresholds[i]), sign, order))
+    _, threshold, sign, order = best
+    one = np.array([threshold])
+    return float(_bounds(sign * kept[order], sign * kept[1 - order], one, false_alarm)[0])
+
+
+def _bounds(first: Array, second: Array, thresholds: Array, false_alarm: float) -> Array:
+    """Lower bounds on ``log P(s > t)/P'(s > t)`` at each threshold."""
+    above = [
+        len(part) - np.searchsorted(np.sort(part), thresholds, "right") for part in (first, second)
+    ]
+    lower = _clopper_pearson(above[0], len(first), false_alarm / 2.0, upper=False)
+    upper = _clopper_pearson(above[1], len(second), false_alarm / 2.0, upper=True)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(lower) - np.log(upper))
+
+
+def _clopper_pearson(hits: NDArray[np.int_], n: int, alpha: float, *, upper: bool) -> Array:
+    """One-sided bounds on a probability after ``hits`` of ``n`` (exact, for any probability)."""
+    k = np.asarray(hits, dtype=np.float64)
+    if upper:
+        return np.asarray(
+            np.where(k >= n, 1.0, betaincinv(k + 1.0, np.maximum(n - k, 1.0), 1.0 - alpha))
+        )
+    return np.asarray(np.where(k <= 0, 0.0, betaincinv(np.maximum(k, 1.0), n - k + 1.0, alpha)))
+
+
+def table_releases(design: Design, table: Table, k: int, randomness: Randomness) -> Array:
+    """``k`` exact minimisers under the design's noise, (k, K, m), from a table with counts.
+
+    The vectorised path for tables whose crowds are too large to write out; it follows the theorem's
+    definition (draw, minimise), not the mechanism's solver.
+    """
+    shape = (design.risk.loss.scores, design.m)
+    parts = []
+    for first in range(0, k, BATCH):
+        count = min(BATCH, k - first)
+        noise = design.main.sample(randomness, count).reshape(count, *shape)
+        start = -noise / (design.n * design.risk.regularization)
+        parts.append(minimisers(design, table, start, noise))
+    return np.concatenate(parts)
+
+
+def likelihood_ratio(design: Design, pair: Pair, weights: Array) -> Array:
+    """The best statistic there is: the exact log-ratio of the two densities at each output."""
+    loss, ridge = design.risk.loss, design.n * design.risk.regularization
+    first, second = (
+        design.main.log_density(noise_vector(design, table, weights))
+        + table.log_determinant(loss, weights, ridge)
+        for table in (pair.first, pair.second)
+    )
+    return np.asarray(first - second)

@@ -1,0 +1,26 @@
+"""Tables for examples, tests and reproductions: one that is made up, three that the papers used.
+
+``census_like`` needs no file and is about nobody. ``adult``, ``kddcup99`` and ``mnist`` read public
+files from the folder that ``PRIVET_DATA`` names; ``encode`` turns their columns into rows of norm 1
+by declared encodings.
+"""
+
+from privet.datasets.census import CENSUS_COLUMNS, census_like
+from privet.datasets.columns import Columns, encode, feature_names
+from privet.datasets.encodings import ADULT, ADULT_FULL, KDDCUP99, KDDCUP99_FULL
+from privet.datasets.files import adult, kddcup99, mnist
+
+__all__ = [
+    "ADULT",
+    "ADULT_FULL",
+    "CENSUS_COLUMNS",
+    "KDDCUP99",
+    "KDDCUP99_FULL",
+    "Columns",
+    "adult",
+    "census_like",
+    "encode",
+    "feature_names",
+    "kddcup99",
+    "mnist",
+]

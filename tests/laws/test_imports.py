@@ -1,0 +1,170 @@
+"""The rooms of the house: who may import whom, what takes no data, what is light to load."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import privet
+
+ROOT = Path(privet.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+BELOW_MECHANISMS = {
+    "errors",
+    "solve",
+    "schema",
+    "losses",
+    "rows",
+    "risk",
+    "minimise",
+    "randomness",
+    "noise",
+    "grid",
+    "privacy",
+}
+BELOW_MODELS = BELOW_MECHANISMS | {"mechanisms"}
+BELOW_USES = BELOW_MODELS | {"models", "kernels"}
+BELOW_EDGES = BELOW_USES | {
+    "audit",
+    "datasets",
+    "evaluate",
+    "inference",
+    "planning",
+    "store",
+    "tuning",
+}
+
+#: What each room may open. Imports go downward, and among the lower rooms only along the chains
+#: losses < risk < minimise, schema < rows < minimise, randomness < noise.
+ROOMS: dict[str, set[str]] = {
+    "errors": set(),
+    "solve": set(),
+    "schema": {"errors"},
+    "losses": {"errors", "solve"},
+    "rows": {"errors", "schema"},
+    "risk": {"errors", "losses", "rows"},
+    "minimise": {"errors", "losses", "rows", "risk"},
+    "randomness": {"errors"},
+    "noise": {"errors", "randomness"},
+    "grid": {"errors"},
+    "privacy": {"errors", "solve"},
+    "mechanisms": BELOW_MECHANISMS,
+    "models": BELOW_MODELS | {"store"},
+    "kernels": BELOW_MODELS | {"models", "store"},
+    "store": BELOW_USES,
+    "datasets": {"errors"},
+    "audit": BELOW_USES,
+    "evaluate": BELOW_USES,
+    "inference": BELOW_USES,
+    "planning": BELOW_USES,
+    "tuning": BELOW_USES | {"evaluate", "inference"},
+    "report": BELOW_EDGES,
+    "cli": BELOW_EDGES | {"report", "service"},
+    "service": BELOW_EDGES | {"report"},
+    "__main__": {"cli"},
+}
+
+#: Names that speak of privacy constants, and the parameters through which data could enter them.
+CONSTANTS = ("sensitivity", "bound", "scale", "calibrat", "floor")
+DATA = {"X", "x", "y", "rows", "data", "table"}
+
+HEAVY = ("sklearn", "dp_accounting", "opendp", "matplotlib", "pandas", "numba", "sqlalchemy")
+
+
+def room(path: Path) -> str:
+    """The room of a file: its first folder, or its own name."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The rooms that a file imports, also inside functions and for type checking."""
+    package = ["privet", *path.relative_to(ROOT).parent.parts]
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "privet" and len(parts) > 1:
+                yield parts[1]
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            yield node
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_room_opens_only_the_rooms_below_it(path: Path) -> None:
+    here = room(path)
+    if here == "__init__":
+        return  # the front door: tested by what it loads
+    assert here in ROOMS, f"{here} has no place in the house: add it to the table"
+    foreign = set(imported(path)) - {here} - ROOMS[here]
+    assert not foreign, f"{here} must not import {', '.join(sorted(foreign))}"
+
+
+def test_the_table_of_rooms_has_no_cycle() -> None:
+    below: dict[str, set[str]] = {name: set(allowed) for name, allowed in ROOMS.items()}
+    while below:
+        free = {name for name, allowed in below.items() if not allowed & set(below)}
+        assert free, f"a cycle among {sorted(below)}"
+        below = {name: allowed for name, allowed in below.items() if name not in free}
+
+
+def test_rooms_below_see_data_or_speak_of_privacy_never_both() -> None:
+    assert "privacy" not in ROOMS["rows"] | ROOMS["losses"] | ROOMS["risk"] | ROOMS["minimise"]
+    assert not {"rows", "losses", "risk", "minimise"} & ROOMS["privacy"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_privacy_constant_takes_data(path: Path) -> None:
+    for function in functions(path):
+        if any(word in function.name for word in CONSTANTS):
+            arguments = function.args
+            every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+            taken = DATA & {argument.arg for argument in every}
+            assert not taken, f"{function.name} takes {', '.join(sorted(taken))}"
+
+
+def test_there_are_constants_to_check() -> None:
+    """The search above is not idle."""
+    found = [f.name for path in FILES for f in functions(path) if "sensitivity" in f.name]
+    assert "minimiser_sensitivity" in found
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Heavy packages in memory after a statement, in a process of its own."""
+    code = f"import sys\n{statement}\nprint([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent
+    )
+    return set(ast.literal_eval(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import privet",
+        "import privet.privacy",
+        "import privet.mechanisms",
+        "from privet import PureDP, ZCDP, ApproxDP",
+    ],
+)
+def test_importing_is_light(statement: str) -> None:
+    assert loaded_by(statement) == set()
+
+
+def test_the_light_test_can_see_a_heavy_package() -> None:
+    assert "sklearn" in loaded_by("import sklearn")

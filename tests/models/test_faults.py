@@ -1,0 +1,289 @@
+"""Hostile inputs: a clear error, no release, nothing charged, no value quoted."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP
+from privet.errors import (
+    BudgetExceeded,
+    DataError,
+    DeclarationError,
+    LedgerError,
+    NotConverged,
+    PrivetError,
+)
+from privet.mechanisms import objective
+from privet.minimise import minimise
+from privet.models._base import PrivateLinearClassifier
+from tests.models.tables import MODEL_CLASSES, two_classes
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("people", PureDP(1.0))
+    return ledger
+
+
+def refused(model: Any, x: Any, y: Any, error: Any = PrivetError, match: str | None = None) -> str:
+    """The fit raises, leaves no model and charges nothing."""
+    with pytest.raises(error, match=match) as caught:
+        model.fit(x, y)
+    assert not hasattr(model, "coef_")
+    if model.ledger is not None:
+        assert model.ledger.remaining("people") == 1.0
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e308, 5e-324], ids=str)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_1_values_without_a_norm_are_refused(ledger: Ledger, bad: float, sparse: bool) -> None:
+    x, y = two_classes()
+    x[17, 1] = bad
+    model = LogisticRegression(0.1, ledger=ledger, dataset="people")
+    text = refused(model, sp.csr_array(x) if sparse else x, y, DataError)
+    assert "308" not in text
+    assert "17" not in text
+
+
+def test_2_long_rows_are_clipped_and_nothing_is_told_of_them() -> None:
+    x, y = two_classes()
+    long = x.copy()
+    long[:5] *= 1000.0
+    clipped = long.copy()
+    clipped[:5] /= np.linalg.norm(clipped[:5], axis=1, keepdims=True)
+    one = LogisticRegression(insecure_seed=2).fit(long, y)
+    two = LogisticRegression(insecure_seed=2).fit(clipped, y)
+    assert np.allclose(one.coef_, two.coef_, atol=1e-6)
+    assert one.guarantee_ == two.guarantee_
+
+
+@pytest.mark.parametrize("label", [7, "x", np.nan, None])
+def test_3_undeclared_labels_are_refused(ledger: Ledger, label: Any) -> None:
+    x, y = two_classes()
+    y = y.astype(object)
+    y[3] = label
+    model = LogisticRegression(0.1, classes=[0, 1], ledger=ledger, dataset="people")
+    text = refused(model, x, y, (DataError, ValueError))
+    assert "7" not in text
+
+
+@pytest.mark.parametrize("labels", [[1, 2], ["no", "yes"], [1, 1], [-1, 0]])
+def test_3_classes_come_from_the_user(labels: Any) -> None:
+    x, _ = two_classes()
+    y = np.array(labels)[np.arange(len(x)) % 2]
+    refused(LogisticRegression(), x, y, DeclarationError, "classes=")
+
+
+def test_4_no_rows_is_an_error() -> None:
+    with pytest.raises(ValueError, match="0 sample"):
+        LogisticRegression(classes=[0, 1]).fit(np.zeros((0, 3)), np.zeros(0))
+
+
+@pytest.mark.parametrize("model_class", MODEL_CLASSES)
+@pytest.mark.parametrize(
+    "shape", [(1, 3), (50, 1), (5, 40), (30, 3000)], ids=["one row", "d=1", "d>n", "wide"]
+)
+def test_4_odd_shapes_work(
+    model_class: type[PrivateLinearClassifier], shape: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=shape)
+    y = np.zeros(shape[0], dtype=int)  # one class only
+    model = model_class(1.0, classes=[0, 1]).fit(x, y)
+    assert model.coef_.shape == (1, shape[1])
+    assert np.isfinite(model.coef_).all()
+
+
+def test_4_very_wide_sparse_tables_work() -> None:
+    x = sp.random_array((40, 100_000), density=1e-4, format="csr", rng=np.random.default_rng(2))
+    model = LogisticRegression(1.0, classes=[0, 1]).fit(x, np.arange(40) % 2)
+    assert model.coef_.shape == (1, 100_000)
+
+
+def test_4_constant_and_duplicate_columns_work() -> None:
+    x, y = two_classes()
+    odd = np.column_stack([x[:, 0], x[:, 0], np.ones(len(x)), np.zeros(len(x))]) / 2.0
+    assert np.isfinite(LogisticRegression().fit(odd, y).coef_).all()
+
+
+def test_5_every_container_gives_the_same_release() -> None:
+    pandas = pytest.importorskip("pandas")
+    x, y = two_classes()
+    x = np.asarray(x, dtype=np.float32).astype(np.float64)  # exactly representable in both
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    doubled = sp.csr_array(  # every entry stored as two halves
+        (np.repeat(x.ravel() / 2, 2), np.repeat(np.tile(np.arange(3), 400), 2), np.arange(401) * 6),
+        shape=x.shape,
+    )
+    tables = [np.asfortranarray(x), frozen, x.astype(np.float32), sp.csr_matrix(x), sp.csc_array(x)]
+    tables += [sp.coo_matrix(x), doubled, x.tolist(), pandas.DataFrame(x).to_numpy()]
+    expected = LogisticRegression(insecure_seed=4).fit(x, y).coef_
+    for table in tables:
+        found = LogisticRegression(insecure_seed=4).fit(table, y).coef_
+        assert np.allclose(found, expected, atol=1e-6)
+
+
+def test_5_integers_are_numbers_and_masks_are_refused() -> None:
+    x, y = two_classes()
+    whole = (x * 10).astype(int)
+    one = LogisticRegression(insecure_seed=4, norm_bound=10.0).fit(whole, y)
+    two = LogisticRegression(insecure_seed=4, norm_bound=10.0).fit(whole.astype(float), y)
+    assert np.array_equal(one.coef_, two.coef_)
+    refused(LogisticRegression(), np.ma.masked_greater(x, 0.5), y, DataError, "Masked")
+
+
+def test_5_missing_values_of_frames_are_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    x, y = two_classes()
+    frame = pandas.DataFrame(x).convert_dtypes()
+    frame.iloc[3, 1] = pandas.NA
+    refused(LogisticRegression(), frame, y, ValueError)
+
+
+def test_5_text_is_refused_without_quoting_it() -> None:
+    x, y = two_classes()
+    table = x.astype(object)
+    table[3, 1] = "Jane Doe"
+    text = refused(LogisticRegression(), table, y, DataError, "text where numbers")
+    assert "Jane" not in text
+
+
+@pytest.mark.parametrize("bound", [0, -1.0, np.nan, np.inf, 1e200, 1e-200, "1", True])
+def test_2_norm_bounds_that_are_none(bound: Any) -> None:
+    x, y = two_classes()
+    refused(LogisticRegression(norm_bound=bound), x, y, DeclarationError, "norm_bound")
+
+
+@pytest.mark.parametrize("declared", [["a", "b"], [True, False], [0.5, 1.5], [0], [0, 0], 3])
+def test_3_declared_classes_that_do_not_fit(declared: Any) -> None:
+    x, y = two_classes()
+    refused(LogisticRegression(classes=declared), x, y + 5, PrivetError)
+
+
+@pytest.mark.parametrize("budget", [0, -1, np.nan, np.inf, "1", True, 1e-320, None, [1.0]])
+def test_6_budgets_that_are_none(ledger: Ledger, budget: Any) -> None:
+    x, y = two_classes()
+    model = LogisticRegression(budget, ledger=ledger, dataset="people")
+    refused(model, x, y, DeclarationError)
+
+
+@pytest.mark.parametrize("make", [lambda: ApproxDP(1, -1), lambda: ApproxDP(1, 1), lambda: ZCDP(0)])
+def test_6_malformed_budgets(make: Callable[[], Any]) -> None:
+    with pytest.raises(DeclarationError, match="must be between"):
+        make()
+
+
+@pytest.mark.parametrize("lam", [0, -1.0, np.nan, np.inf, 1e300, "much", True, None])
+def test_7_regularization_that_is_none(ledger: Ledger, lam: Any) -> None:
+    x, y = two_classes()
+    model = LogisticRegression(0.1, regularization=lam, ledger=ledger, dataset="people")
+    refused(model, x, y, DeclarationError)
+
+
+def test_7_too_little_regularization_names_what_would_do() -> None:
+    x, y = two_classes()
+    model = LogisticRegression(0.1, regularization=1e-300, calibration="exact")
+    text = refused(model, x, y, DeclarationError, "more than")
+    enough = float(text.split("more than ")[1].rstrip("."))
+    LogisticRegression(0.1, regularization=enough * 1.01, calibration="exact").fit(x, y)
+
+
+def test_8_no_convergence_charges_and_releases_nothing(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = two_classes()
+
+    def hasty(risk: Any, rows: Any, **options: Any) -> Any:
+        return minimise(risk, rows, **options, max_iter=1)
+
+    monkeypatch.setattr(objective, "minimise", hasty)
+    model = LogisticRegression(0.25, ledger=ledger, dataset="people")
+    with pytest.raises(NotConverged):
+        model.fit(x, y)
+    assert not hasattr(model, "coef_")
+    assert ledger.remaining("people") == 0.75
+    assert len(ledger.orphans("people")) == 1
+
+
+def test_9_every_fit_charges(ledger: Ledger) -> None:
+    x, y = two_classes()
+    model = LogisticRegression(0.125, ledger=ledger, dataset="people")
+    model.fit(x, y)
+    model.fit(x, y)
+    clone(model).fit(x, y)
+    assert ledger.remaining("people") == 1.0 - 3 * 0.125
+    cross_val_score(model, x, y, cv=3)
+    assert ledger.remaining("people") == 1.0 - 6 * 0.125
+    search = GridSearchCV(model, {"norm_bound": [1.0, 2.0]}, cv=2, error_score="raise")
+    with pytest.raises(BudgetExceeded, match="does not fit"):
+        search.fit(x, y)
+    assert ledger.remaining("people") == 0.0
+    ledger.verify()
+
+
+def test_9_a_ledger_wants_a_data_set_and_no_seed(ledger: Ledger) -> None:
+    x, y = two_classes()
+    refused(LogisticRegression(0.1, ledger=ledger), x, y, DeclarationError, "dataset=")
+    seeded = LogisticRegression(0.1, ledger=ledger, dataset="people", insecure_seed=1)
+    refused(seeded, x, y, DeclarationError, "seeded")
+    unknown = LogisticRegression(0.1, ledger=ledger, dataset="others")
+    refused(unknown, x, y, LedgerError, "not open")
+
+
+def fitted_coefficients(_: int) -> bytes:
+    x, y = two_classes()
+    return LogisticRegression(1.0).fit(x, y).coef_.tobytes()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_10_processes_never_share_noise(method: str) -> None:
+    with ProcessPoolExecutor(2, mp_context=get_context(method)) as pool:
+        found = list(pool.map(fitted_coefficients, range(6)))
+    assert len(set(found)) == 6
+
+
+def test_10_threads_loky_copies_and_pickles_never_share_noise() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(fitted_coefficients, range(8)))
+    found += Parallel(n_jobs=2)(delayed(fitted_coefficients)(i) for i in range(4))
+    x, y = two_classes()
+    model = LogisticRegression(1.0)
+    for twin in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model)), clone(model)):
+        found.append(twin.fit(x, y).coef_.tobytes())
+    assert len(set(found)) == 16
+
+
+def test_11_a_refused_fit_forgets_the_model_before_it() -> None:
+    x, y = two_classes()
+    model = LogisticRegression().fit(x, y)
+    x[0, 0] = np.nan
+    refused(model, x, y, DataError)
+    assert not hasattr(model, "guarantee_")
+
+
+def test_22_canaries_do_not_surface(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Values planted in the rows appear in no error, file, statement or representation."""
+    x, y = two_classes()
+    canary = 0.123456789123
+    x[5] = [canary, -canary, canary]
+    model = LogisticRegression(1.0).fit(x, y)
+    model.save(tmp_path / "model.privet")
+    shown = repr(model) + model.statement() + model._repr_html_() + str(capfd.readouterr())
+    raw = (tmp_path / "model.privet").read_bytes()
+    assert "123456789" not in shown
+    assert np.float64(canary).tobytes() not in raw
+    assert b"123456789" not in raw
