@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privet.models import LinearSVC, LogisticRegression
+    from privet.planning import plan
     from privet.privacy import ZCDP, ApproxDP, PureDP
     from privet.privacy.ledger import Ledger
+    from privet.schema import Categorical, Label, Numeric, Schema
     from privet.store import load, save
 
 __version__ = "0.1.0"
@@ -21,11 +23,30 @@ _HOMES = {
     "Ledger": "privet.privacy.ledger",
     "LogisticRegression": "privet.models",
     "LinearSVC": "privet.models",
+    "plan": "privet.planning",
+    "Schema": "privet.schema",
+    "Numeric": "privet.schema",
+    "Categorical": "privet.schema",
+    "Label": "privet.schema",
     "save": "privet.store",
     "load": "privet.store",
 }
 
-__all__ = ["ZCDP", "ApproxDP", "Ledger", "LinearSVC", "LogisticRegression", "PureDP", "load", "save"]
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "Categorical",
+    "Label",
+    "Ledger",
+    "LinearSVC",
+    "LogisticRegression",
+    "Numeric",
+    "PureDP",
+    "Schema",
+    "load",
+    "plan",
+    "save",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,8 @@
 
     b"PRIVET\\x01\\n" | 8-byte length | header (JSON, UTF-8) | arrays (little-endian) | SHA-256
 
-The header names the model, its public parameters, its guarantee and each array's dtype and shape.
+The header names the model, its public parameters, its guarantee and each array's dtype and shape,
+and may hold the text of the schema that its columns were encoded by (``model.schema_``).
 Nothing in a file is executed; sizes are checked against the file before anything is allocated, the
 digest before anything is believed. Files are written beside their place, synced and renamed, so a
 crash leaves the old file or the new one.
@@ -50,6 +51,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
         "arrays": {name: list(array.shape) for name, array in arrays.items()},
     }
+    schema = model.__dict__.get("schema_")
+    if schema is not None:  # public declarations, so that a reader can encode rows the same way
+        header["schema"] = str(schema)
     text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
     body = b"".join(
         [MAGIC, len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in arrays.values())]
@@ -177,12 +181,20 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
     model.guarantee_ = guarantee_from_json(header["guarantee"])
     model.regularization_ = model.guarantee_.event.regularization
     model.n_features_in_ = int(header["n_features"])
+    if "schema" in header:
+        model.schema_ = _text(header["schema"])
     if header["feature_names"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     rows = 1 if len(model.classes_) == 2 else len(model.classes_)
     if model.coef_.shape != (rows, model.n_features_in_) or model.intercept_.shape != (rows,):
         raise DataError("The model file's arrays do not fit its classes and columns.")
     return model
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise DataError("The model file's schema is not text.")
+    return value
 
 
 def _arrays(shapes: dict[str, list[int]], raw: bytes) -> dict[str, NDArray[np.float64]]:

@@ -119,6 +119,6 @@ def test_a_seeded_source_is_neither_pickled_nor_copied() -> None:
 
 def test_the_systems_source_holds_nothing() -> None:
     assert pickle.loads(pickle.dumps(SystemRandomness())) == SystemRandomness()
-    assert {name for name in vars(SystemRandomness())} <= {"secure"}
+    assert set(vars(SystemRandomness())) <= {"secure"}
     with pytest.raises(AttributeError):
         SystemRandomness().secure = False  # type: ignore[misc]

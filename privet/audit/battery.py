@@ -22,7 +22,7 @@ import numpy as np
 
 from privet.audit.exact import worst_loss
 from privet.audit.finding import Finding
-from privet.audit.neighbours import Table
+from privet.audit.neighbours import Table, allows_opposite_rows
 from privet.audit.profile import POINTS, densities, pairs
 from privet.audit.recovered import recovered_noise, release_many, release_singly
 from privet.audit.replay import (
@@ -92,7 +92,7 @@ def _designs(mechanism: Mechanism, m: int) -> Iterator[Design]:
 
 def _losses(mechanism: Mechanism) -> list[Finding]:
     found = []
-    signed = not getattr(mechanism.loss, "lifted", False)
+    signed = allows_opposite_rows(mechanism.loss)
     for design in _designs(mechanism, 2):
         event = design.event
         if event.mechanism == "objective" and event.noise == "gaussian":
@@ -109,11 +109,12 @@ def _losses(mechanism: Mechanism) -> list[Finding]:
 
 def _divergences(mechanism: Mechanism) -> list[Finding]:
     profile, renyi = [], []
-    for design in _designs(mechanism, 1):
+    signed = allows_opposite_rows(mechanism.loss)
+    for design in list(_designs(mechanism, 1))[1::2]:
         curve = design.event.curves[0]
         if not isinstance(curve, JacobianCurve) or design.parameters not in POINTS:
             return []
-        for pair in pairs(design)[::3]:
+        for pair in pairs(design, signed=signed)[::4]:
             both = densities(design, pair, reach=2.0)
             for epsilon in (0.5 * curve.shift, curve.shift + math.log1p(curve.k)):
                 delta = both.hockey_stick(epsilon)
@@ -140,7 +141,7 @@ def _replay(mechanism: Mechanism, n: int, m: int, seed: int, make_rows: MakeRows
 def _table(design: Design, seed: int) -> Table:
     """A random admissible table."""
     risk, rng = design.risk, np.random.default_rng(seed)
-    signed = not getattr(risk.loss, "lifted", False)
+    signed = allows_opposite_rows(risk.loss)
     x, y = random_table(rng, risk.loss, risk.norm_bound, design.n, design.m, signed=signed)
     return Table(x / 1.5, y, np.ones(design.n))
 

@@ -89,7 +89,7 @@ def worst_loss(design: Design, *, signed: bool = True) -> Worst:
         return _worst_output(design, signed)
     directions, labels = margin_directions(design.risk.loss)
     angles = (np.pi - TILT, TILT, np.pi / 2) if signed else (TILT, np.pi / 2)
-    entering = np.flatnonzero(labels == labels[0])
+    entering = np.flatnonzero(labels == labels[0]).tolist()
     choices = list(itertools.product(entering, range(len(labels)), angles))
     margins, step = SCAN, 0.25
     for _ in range(ZOOMS):
@@ -109,8 +109,8 @@ def _worst_output(design: Design, signed: bool) -> Worst:
     """
     directions, labels = margin_directions(design.risk.loss)
     tilts = np.array([0.05, 0.2, 0.6])
-    angles = np.concatenate([np.pi - tilts, tilts, [np.pi / 2]]) if signed else tilts
-    entering = np.flatnonzero(labels == labels[0])
+    angles = [*(np.pi - tilts), *tilts, np.pi / 2] if signed else [*tilts]
+    entering = np.flatnonzero(labels == labels[0]).tolist()
     choices = list(itertools.product(entering, range(len(labels)), angles))
     worst = None
     for crowd in (0.01, 0.3):

@@ -14,7 +14,8 @@ from privet.mechanisms import Design
 
 Array = NDArray[np.float64]
 
-STEPS = 200
+STEPS = 100
+PRECISION = 1e-13
 HALVINGS = 40
 
 
@@ -23,22 +24,34 @@ def minimisers(design: Design, table: Table, start: Array, noise: Array | None =
 
     ``start`` (..., K, m) sets the leading axes; ``noise`` is ``b`` in the same shape.
     """
-    ridge = design.n * design.risk.regularization
-    b = np.zeros_like(start) if noise is None else noise
     weights = np.array(start, dtype=np.float64)
+    b = np.zeros_like(weights) if noise is None else noise
+    if weights.ndim == 2:
+        return np.asarray(_descend(design, table, weights[None], b[None])[0])
+    return _descend(design, table, weights, b)
+
+
+def _descend(design: Design, table: Table, weights: Array, b: Array) -> Array:
+    """Newton steps for the tables that have not converged yet."""
+    ridge = design.n * design.risk.regularization
     scale = design.risk.row_gradient + np.abs(b).max(initial=0.0)
+    left = np.arange(len(weights))
     for _ in range(STEPS):
-        gradient = _gradient(design, table, weights, ridge, b)
-        size = np.abs(gradient).max(axis=(-2, -1))
+        part, at = table[left] if table.x.ndim > 2 else table, weights[left]
+        gradient = _gradient(design, part, at, ridge, b[left])
         # relative to what cancels in the gradient: rounding allows no more
-        floor = 1e-14 * (scale + ridge * np.abs(weights).max(axis=(-2, -1)))
-        if (size <= floor).all():
+        floor = PRECISION * (scale + ridge * np.abs(at).max(axis=(-2, -1)))
+        going = np.abs(gradient).max(axis=(-2, -1)) > floor
+        if not going.any():
             break
-        hessian = table.hessian(design.risk.loss, weights)
+        left, at, gradient = left[going], at[going], gradient[going]
+        part = table[left] if table.x.ndim > 2 else table
+        hessian = part.hessian(design.risk.loss, at)
         hessian = hessian + ridge * np.eye(hessian.shape[-1])
-        flat = gradient.reshape(*gradient.shape[:-2], -1, 1)
+        flat = gradient.reshape(len(left), -1, 1)
         step = -np.linalg.solve(hessian, flat).reshape(gradient.shape)
-        weights = weights + _damping(design, table, weights, ridge, b, gradient, step) * step
+        length = _damping(design, part, at, ridge, b[left], gradient, step)
+        weights[left] = at + length * step
     return weights
 
 
@@ -65,4 +78,4 @@ def _damping(
         if not far.any():
             break
         t = np.where(far, 0.5 * t, t)
-    return t
+    return np.asarray(t)

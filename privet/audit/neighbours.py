@@ -15,12 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.losses import Loss
+from privet.losses import JointHuber, Loss
 from privet.mechanisms import Design
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int_]
 Mask = NDArray[np.bool_]
+
+
+def allows_opposite_rows(loss: Loss) -> bool:
+    """False for lifted features, which are declared to have non-negative inner products."""
+    return not (isinstance(loss, JointHuber) and loss.lifted)
 
 
 @dataclass(frozen=True)

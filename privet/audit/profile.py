@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 # Standard deviations of noise beyond which nothing is counted.
 TAILS = 7.5
 #: grid points per axis, by the dimension of the output
-POINTS = {1: 20_001, 2: 241}
+POINTS = {1: 20_001, 2: 161}
 
 
 @dataclass(frozen=True)
@@ -106,21 +106,23 @@ def _log_density(design: Design, table: Table, outputs: Array) -> Array:
     return noise - constant + table.log_determinant(design.risk.loss, outputs, ridge)
 
 
-def pairs(design: Design) -> list[Pair]:
+def pairs(design: Design, *, signed: bool = True) -> list[Pair]:
     """Adversarial neighbours for a design whose output has one or two numbers.
 
     Rows at the knee, flat or saturated; opposite, equal or orthogonal; the noise of both tables at
-    equal distance from zero. Saturated rows stay saturated over the whole grid.
+    equal distance from zero. Saturated rows stay saturated over the whole grid. ``signed=False``
+    keeps to rows with non-negative inner products.
     """
     ridge, bound = design.n * design.risk.regularization, design.risk.norm_bound
     spread = bound * TAILS * design.main.scale / ridge
     far = FAR + 2.0 * spread + 2.0 * bound * design.risk.gradient_difference / ridge
     directions, labels = margin_directions(design.risk.loss)
+    angles = (np.pi - TILT, np.pi / 2, TILT) if signed else (TILT, np.pi / 2 - TILT)
     choices = [
         (t * directions[0], labels[0], -far * directions[j], labels[j], angle)
         for t in (-far, 0.0, 0.6, 1.0)
         for j in range(len(labels))
-        for angle in (np.pi - TILT, np.pi / 2, TILT)
+        for angle in angles
     ]
     z, y, other_z, other_y, angle = (np.array(column) for column in zip(*choices, strict=True))
     ones = np.ones(len(choices))

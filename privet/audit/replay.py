@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from privet.audit.exact import worst_loss
 from privet.audit.minima import minimisers
-from privet.audit.neighbours import Array, Labels, Table
+from privet.audit.neighbours import Array, Labels, Table, allows_opposite_rows
 from privet.losses import Loss
 from privet.mechanisms import Design, Mechanism
 from privet.minimise import minimise, rounding_floor
@@ -60,7 +60,7 @@ def worst_replay(
 ) -> tuple[float, float]:
     """Largest replayed distance over adversarial and random neighbours, and what is declared."""
     design = mechanism.design(n, m)
-    signed = not getattr(mechanism.loss, "lifted", False)
+    signed = allows_opposite_rows(mechanism.loss)
     distances = [
         replay_distance(mechanism, first, second, seed=seed, make_rows=make_rows)
         for first, second in replay_neighbours(design, np.random.default_rng(seed), signed=signed)

@@ -15,6 +15,7 @@ The floor of the regularisation leaves the Jacobian a tenth of the budget. Proof
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from privet.errors import DeclarationError
 from privet.losses import Loss
@@ -53,8 +54,9 @@ def gaussian_floor(budget: Budget, loss: Loss) -> float:
     raise DeclarationError("Gaussian noise needs a ZCDP or ApproxDP budget.")
 
 
+@lru_cache(maxsize=256)
 def _approximate_floor(budget: ApproxDP, loss: Loss) -> float:
-    """With a profile: the determinant's bound. Without: no more noise than nine tenths would ask."""
+    """By the determinant where there is a profile, else by the noise of nine tenths of epsilon."""
     if JacobianCurve(loss.family, loss.classes, 1.0, 0.0).has_profile:
         allowed = JACOBIAN_SHARE * budget.epsilon
         return largest(lambda q: loss.log_determinant_bound(q) <= allowed)

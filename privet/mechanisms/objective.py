@@ -238,6 +238,8 @@ def laplace_rate(
 
 def exact_rate(loss: Loss, epsilon: float, q: float) -> float:
     """The largest ``a`` with ``privacy_loss_bound(a, q) <= epsilon``; 0 if there is none."""
+    if loss.privacy_loss_bound(0.0, q) >= epsilon:
+        return 0.0  # the Jacobian alone is too dear, whatever the noise
     free = epsilon / loss.difference_bound
     if loss.privacy_loss_bound(free, q) <= epsilon * (1.0 + 4e-16):
         return free  # the Jacobian costs nothing

@@ -18,13 +18,13 @@ from privet.losses import Loss
 
 #: tau by mechanism, kind of noise and whether there are more than two classes
 TAU: dict[tuple[str, str, bool], float] = {
-    ("objective", "laplace", False): 0.05,
-    ("objective", "laplace", True): 0.02,
+    ("objective", "laplace", False): 0.1,
+    ("objective", "laplace", True): 0.05,
     ("objective", "gaussian", False): 0.015,
     ("objective", "gaussian", True): 0.015,
-    ("output", "laplace", False): 0.25,
+    ("output", "laplace", False): 0.4,
     ("output", "laplace", True): 0.25,
-    ("output", "gaussian", False): 0.25,
+    ("output", "gaussian", False): 0.4,
     ("output", "gaussian", True): 0.25,
 }
 

@@ -99,8 +99,8 @@ class Mechanism(ABC):
                 raise DeclarationError(f"{name} must be a positive integer, got {value!r}.")
         if self.noise != "auto":
             kinds: tuple[str, ...] = (self.noise,)
-        elif isinstance(self.budget, PureDP):
-            kinds = ("laplace",)
+        elif isinstance(self.budget, PureDP) or self.calibration not in (None, "exact"):
+            kinds = ("laplace",)  # the papers' calibrations are for this noise
         else:
             kinds = KINDS
         designs, refusals = [], []

@@ -1,7 +1,7 @@
 """One thread for linear algebra on blocks.
 
-A block fits the cache, so a product with it takes microseconds: less than waking a second BLAS thread
-and waiting for it. On a busy machine the waiting made a fit twenty times slower.
+A block fits the cache, so a product with it takes microseconds: less than waking a second BLAS
+thread and waiting for it. On a busy machine the waiting made a fit twenty times slower.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def budget_from_json(record: dict[str, Any]) -> Budget:
 
 def from_fields(kind: type[Record], fields: dict[str, Any]) -> Record:
     """A dataclass from exactly its fields; a record with more or fewer is refused."""
-    wanted = sorted(field.name for field in dataclasses.fields(kind))
+    wanted = sorted(field.name for field in dataclasses.fields(kind))  # type: ignore[arg-type]
     if sorted(fields) != wanted:
         raise DeclarationError(f"A {kind.__name__} record has the fields {', '.join(wanted)}.")
     return kind(**fields)

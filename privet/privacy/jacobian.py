@@ -65,7 +65,7 @@ class JacobianCurve(Curve):
 
     @property
     def has_profile(self) -> bool:
-        """Whether ``delta`` is a theorem; joint Huber over C > 2 classes converts its Renyi bound."""
+        """Whether ``delta`` is a theorem; joint Huber with C > 2 converts its Renyi bound."""
         return self.profile_is_tight or self.family == "softmax"
 
     def renyi(self, order: float) -> float:

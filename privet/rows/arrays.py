@@ -208,8 +208,9 @@ def checked_rows(
 
 def _refuse_foreign(x: Any) -> None:
     """Refuse what the blocks would misread in silence: other formats, masks, other numbers."""
-    known = x.format == "csr" if sp.issparse(x) else isinstance(x, np.ndarray)
-    if not known or np.ma.isMaskedArray(x) or x.ndim != 2 or x.dtype not in (np.float64, np.float32):
+    known = getattr(x, "format", "") == "csr" if sp.issparse(x) else isinstance(x, np.ndarray)
+    known = known and not np.ma.isMaskedArray(x)
+    if not known or x.ndim != 2 or x.dtype not in (np.float64, np.float32):
         raise DataError(
             "Rows must be a two-dimensional array or CSR matrix of float64 or float32, not masked."
         )

@@ -55,10 +55,10 @@ ROOMS: dict[str, set[str]] = {
     "grid": {"errors"},
     "privacy": {"errors", "solve"},
     "mechanisms": BELOW_MECHANISMS,
-    "models": BELOW_MODELS | {"store"},
-    "kernels": BELOW_MODELS | {"models", "store"},
+    "models": BELOW_MODELS,
+    "kernels": BELOW_MODELS | {"models"},
     "store": BELOW_USES,
-    "datasets": {"errors"},
+    "datasets": BELOW_MODELS,
     "audit": BELOW_USES,
     "evaluate": BELOW_USES,
     "inference": BELOW_USES,
@@ -69,6 +69,9 @@ ROOMS: dict[str, set[str]] = {
     "service": BELOW_EDGES | {"report"},
     "__main__": {"cli"},
 }
+
+#: Upward imports that are made when called, never when loaded: a fitted model saves itself.
+WHEN_CALLED = {("models", "store"), ("kernels", "store")}
 
 #: Names that speak of privacy constants, and the parameters through which data could enter them.
 CONSTANTS = ("sensitivity", "bound", "scale", "calibrat", "floor")
@@ -85,7 +88,11 @@ def room(path: Path) -> str:
 def imported(path: Path) -> Iterator[str]:
     """The rooms that a file imports, also inside functions and for type checking."""
     package = ["privet", *path.relative_to(ROOT).parent.parts]
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    called = {
+        id(node) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) for node in ast.walk(f)
+    }
+    for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -95,7 +102,8 @@ def imported(path: Path) -> Iterator[str]:
             names = [f"{module}.{alias.name}" for alias in node.names]
         for name in names:
             parts = name.split(".")
-            if parts[0] == "privet" and len(parts) > 1:
+            late = id(node) in called and (room(path), "".join(parts[1:2])) in WHEN_CALLED
+            if parts[0] == "privet" and len(parts) > 1 and not late:
                 yield parts[1]
 
 

@@ -298,9 +298,7 @@ def test_the_softmax_maximum_at_its_kink(ratio: float) -> None:
 
 
 @every_loss
-@given(
-    a=st.floats(1e-6, 20.0), q=st.floats(1e-6, 1e3), more=st.floats(1.0001, 3.0)
-)
+@given(a=st.floats(1e-6, 20.0), q=st.floats(1e-6, 1e3), more=st.floats(1.0001, 3.0))
 def test_the_privacy_loss_grows_with_noise_rate_and_row(
     loss: Loss, a: float, q: float, more: float
 ) -> None:

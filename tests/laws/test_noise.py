@@ -59,9 +59,7 @@ def test_laplace_loss_is_at_most_the_shift_over_the_scale(
 
 
 @given(seed=seeds(), scale=scales, dimension=st.integers(1, 40))
-def test_gaussian_loss_is_that_of_a_shifted_normal(
-    seed: int, scale: float, dimension: int
-) -> None:
+def test_gaussian_loss_is_that_of_a_shifted_normal(seed: int, scale: float, dimension: int) -> None:
     """``(2 <b, s> + |s|^2)/(2 scale^2)``, at most ``|s| (2|b| + |s|)/(2 scale^2)``."""
     noise = Gaussian(scale, dimension)
     b, shift = points(seed, dimension, scale)

@@ -27,7 +27,7 @@ MARKS = (
 
 
 def each_case(test: Callable[..., None]) -> Callable[..., None]:
-    """Every mechanism, loss, budget and noise, with the default regularisation and a declared one."""
+    """Every mechanism, loss, budget and noise, with the default and a declared regularisation."""
     return reduce(lambda marked, mark: mark(marked), MARKS, test)
 
 
@@ -42,7 +42,7 @@ def distance(design: Design) -> float:
 
 
 @each_case
-@pytest.mark.parametrize("unit", [2.0**-7, 8.0, 3.0, 1.0 / 11.0])
+@pytest.mark.parametrize("unit", [2.0**-7, 11.0])
 def test_the_design_is_the_same_in_other_units(
     name: str, loss: Loss, budget: Budget, noise: str, regularization: float | str, unit: float
 ) -> None:
@@ -57,9 +57,7 @@ def test_the_design_is_the_same_in_other_units(
     # the noise of the objective is a gradient, which grows with the unit; on the release it shrinks
     power = 1.0 if name == "objective" else -1.0
     assert there.main.scale == pytest.approx(here.main.scale * unit**power, rel=exact)
-    assert there.risk.regularization == pytest.approx(
-        here.risk.regularization * unit**2, rel=exact
-    )
+    assert there.risk.regularization == pytest.approx(here.risk.regularization * unit**2, rel=exact)
     assert there.tolerance == pytest.approx(here.tolerance * unit, rel=exact)
     assert (there.gap is None) == (here.gap is None)
     if here.gap is not None and there.gap is not None:
@@ -80,7 +78,7 @@ def test_the_release_is_the_same_in_other_units(
     x *= 1.3  # some rows are clipped
     y, widen = loss.targets(codes), math.sqrt(2.0) if intercept else 1.0
     releases, designs = [], []
-    for unit in (1.0, 0.25, 8.0):
+    for unit in (1.0, 0.25):
         rows = checked_rows(unit * x, y, norm_bound=unit, intercept=intercept)
         made = mechanism(
             name,
@@ -94,9 +92,8 @@ def test_the_release_is_the_same_in_other_units(
         releases.append(unit * made.run(rows).value)
         designs.append(made.design(rows.n, rows.m))
     size = max(abs(releases[0]).max(), 1.0)
-    for unit, release, design in zip((0.25, 8.0), releases[1:], designs[1:], strict=True):
-        allowed = distance(designs[0]) + unit * distance(design) + 1e-12 * size
-        assert release == pytest.approx(releases[0], rel=0.0, abs=allowed)
+    allowed = distance(designs[0]) + 0.25 * distance(designs[1]) + 1e-12 * size
+    assert releases[1] == pytest.approx(releases[0], rel=0.0, abs=allowed)
     # the comparison has power: the noise is far larger than what is allowed
     least = designs[0].main.expected_norm
     if name == "objective":

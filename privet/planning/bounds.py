@@ -1,0 +1,147 @@
+"""What is proved about the price of the noise, with every constant.
+
+``J`` is the regularised empirical risk without noise, ``f*`` its minimiser, ``f`` the release.
+``J`` is ``Lam``-strongly convex, and ``A = Lam I + (c/n) sum_i I_K (x) x_i x_i^T`` is at least its
+Hessian everywhere; ``A`` has eigenvalues in ``[Lam, M]`` with ``M = Lam + c R^2`` and their mean is
+at most ``Lam + c R^2/m``, because ``tr(x x^T) <= R^2``. ``gamma`` is the certified gradient norm of
+the computed minimiser, ``r`` the size of the rounding to the public grid.
+
+Objective perturbation. The minimiser has ``grad J = -b/n``, the computed one ``f^`` has
+``|grad J| <= G = |b|/n + gamma``. Strong convexity gives ``J(f*) >= J(f^) + <grad J(f^), f* - f^> +
+(Lam/2)|f* - f^|^2``; the right side is least at ``f* - f^ = -grad J(f^)/Lam``, hence
+
+    J(f^) - J(f*) <= G^2/(2 Lam)
+
+(half of what Chaudhuri, Monteleoni and Sarwate 2011, section 4.2, state, and with the noise that is
+really drawn: their lemma uses epsilon where Algorithm 2 uses what the Jacobian leaves of it). The
+gap noise ``g`` and the rounding add at most ``G e + M e^2/2`` with ``e = |g| + r``.
+
+Output perturbation. ``f = f* + u`` with ``|u| <= |noise| + gamma/Lam + r`` and ``grad J(f*) = 0``:
+
+    J(f) - J(f*) <= <u, A u>/2 <= M |u|^2/2
+
+(half of section 4.1). Both lemmas bound the tail by ``d log(d/beta)``; here it is the exact Gamma
+or chi quantile.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from privet.mechanisms import Design
+from privet.mechanisms.gap import NEGLIGIBLE, least_response
+from privet.minimise import rounding_floor
+from privet.noise import Noise
+
+# The share of the failure probability that the gap noise may use.
+GAP_SHARE = 0.01
+#: the tail beyond a "95 %" norm
+TAIL = 0.05
+
+
+@dataclass(frozen=True)
+class ReleaseNoise:
+    """Norm of the release's distance from the minimiser without noise.
+
+    The computed minimiser and the grid move it by ``s = gamma/Lam + r`` more or less.
+
+    ``least``: no table has a smaller mean. With ``f~`` the exact perturbed minimiser and ``H`` the
+    mean Hessian between ``f*`` and ``f~``, ``f* - f~ = H^-1 b/n`` and ``H <= A``, so
+    ``|f* - f~| >= <b, H^-1 b>/(n |b|) >= <b, A^-1 b>/(n |b|)``. The direction of ``b`` is uniform
+    and independent of its norm; the mean is at least ``E|b| tr(A^-1)/(n p)``, and by Jensen's
+    inequality ``E|b|/(n (Lam + c R^2/m))``. Gap noise of mean zero does not lower it.
+
+    ``mean``, ``high``: no table has a larger mean, or a larger 95 % quantile: ``H >= Lam``, so
+    ``|f* - f~| <= |b|/(n Lam)``, and the gap noise adds its norm. Output perturbation adds its
+    noise as it is.
+    """
+
+    least: float
+    mean: float
+    high: float
+
+
+def release_noise(design: Design) -> ReleaseNoise:
+    """Bounds on the noise in the released vector."""
+    lam, main, gap = design.risk.regularization, design.main, design.gap
+    slack = certified_gradient(design) / lam + grid_rounding(design)
+    mean = main.expected_norm
+    if gap is None:
+        return ReleaseNoise(mean - slack, mean + slack, main.norm_quantile(TAIL) + slack)
+    most = 1.0 / (design.n * lam)
+    least = least_response(design.risk, design.n, design.m)
+    high = most * main.norm_quantile((1.0 - GAP_SHARE) * TAIL) + gap.norm_quantile(GAP_SHARE * TAIL)
+    return ReleaseNoise(least * mean - slack, most * mean + gap.expected_norm + slack, high + slack)
+
+
+def certified_gradient(design: Design) -> float:
+    """``gamma``: the tolerance, and a bound on rounding in the computed gradient."""
+    linear = 0.0 if design.gap is None else design.main.norm_quantile(NEGLIGIBLE)
+    return design.tolerance + rounding_floor(design.n, design.m, design.risk, linear)
+
+
+def grid_rounding(design: Design) -> float:
+    """``r = 2^j sqrt p``: twice the rounding, the rest for a discrete Gaussian's tail."""
+    return math.ldexp(math.sqrt(design.parameters), design.exponent)
+
+
+def smoothness(design: Design) -> float:
+    """``M = Lam + c R^2``: no direction has more curvature."""
+    return design.risk.regularization + design.risk.row_curvature
+
+
+def mean_curvature(design: Design) -> float:
+    """``Lam + c R^2/m``: no table has more curvature in the mean over directions."""
+    return design.risk.regularization + design.risk.row_curvature / design.m
+
+
+def excess_quantile(design: Design, beta: float) -> float:
+    """``J(f) - J(f*)`` is at most this with probability ``1 - beta``, for every table.
+
+    The smaller of the bound above and of Markov's inequality on ``excess_mean``: with output
+    perturbation the first knows only the worst direction, the second only the mean.
+    """
+    return min(_by_quantile(design, beta), excess_mean(design) / beta)
+
+
+def _by_quantile(design: Design, beta: float) -> float:
+    lam, gamma = design.risk.regularization, certified_gradient(design)
+    rounding = grid_rounding(design)
+    if design.gap is None:
+        moved = design.main.norm_quantile(beta) + gamma / lam + rounding
+        return smoothness(design) * moved**2 / 2.0
+    gradient = design.main.norm_quantile((1.0 - GAP_SHARE) * beta) / design.n + gamma
+    extra = design.gap.norm_quantile(GAP_SHARE * beta) + rounding
+    return gradient**2 / (2.0 * lam) + gradient * extra + smoothness(design) * extra**2 / 2.0
+
+
+def excess_mean(design: Design) -> float:
+    """The mean of ``J(f) - J(f*)`` over the noise is at most this, for every table.
+
+    The same steps in the mean: isotropic noise ``u`` has ``E<u, A u> <= (Lam + c R^2/m) E|u|^2``,
+    the gap noise has mean zero given ``b``, and ``sqrt(<u, A u>)`` is a norm.
+    """
+    lam, gamma = design.risk.regularization, certified_gradient(design)
+    rounding = grid_rounding(design)
+    root = math.sqrt(smoothness(design))
+    if design.gap is None:
+        spread = math.sqrt(mean_curvature(design) * squared_norm(design.main))
+        return (spread + (gamma / lam + rounding) * root) ** 2 / 2.0
+    mean, square = design.main.expected_norm / design.n, squared_norm(design.main) / design.n**2
+    extra = math.sqrt(mean_curvature(design) * squared_norm(design.gap)) + rounding * root
+    gradient_square = square + 2.0 * gamma * mean + gamma**2
+    return gradient_square / (2.0 * lam) + (mean + gamma) * rounding + extra**2 / 2.0
+
+
+def squared_norm(noise: Noise) -> float:
+    """``E|b|^2``: ``p`` coordinates with the same variance."""
+    return noise.dimension * noise.coordinate_sd**2
+
+
+def zero_risk(design: Design) -> float:
+    """``J(0)``: what a model that knows nothing loses; an excess above it says nothing."""
+    loss = design.risk.loss
+    return float(loss.value(np.zeros((1, loss.scores)), loss.targets(np.zeros(1, dtype=int)))[0])

@@ -1,0 +1,160 @@
+"""The page: headline, facts, pictures and what is not covered, in one HTML file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import privet
+from privet.errors import MissingExtra
+from privet.planning.odds import attacker_accuracy
+from privet.privacy import ZCDP, ApproxDP, Budget
+from privet.privacy.statement import NOT_COVERED, in_words
+from privet.report.attack import odds_epsilon, posterior
+from privet.report.pictures import PICTURES, Picture
+from privet.report.released import Released
+from privet.schema import Schema
+
+TABLE_ROWS = 25
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number of the headline with the words under it."""
+
+    number: str
+    words: str
+
+
+def render(model: Any, *, name: str = "", digest: str = "") -> str:
+    """The report of a released model as a page that needs nothing else.
+
+    ``name`` and ``digest`` say which file it is about.
+    """
+    released = Released(model, _schema(model))
+    guarantee = model.guarantee_
+    return str(
+        _template().render(
+            title=f"Privacy report: {name or type(model).__name__}",
+            private=guarantee.private,
+            why_not=guarantee.event.why_not_private,
+            headline=str(guarantee.budget),
+            in_words=in_words(guarantee.budget),
+            tiles=_tiles(released),
+            facts=_facts(released, name, digest),
+            pictures=pictures(released),
+            coefficients=released.coefficients[:TABLE_ROWS],
+            in_units=released.in_table_units,
+            score=released.score_name,
+            exact=released.exact,
+            composition=_composition(model),
+            assumptions=guarantee.assumptions,
+            not_covered=NOT_COVERED.removeprefix("Not covered: "),
+            schema=getattr(model, "schema_", ""),
+            version=privet.__version__,
+        )
+    )
+
+
+def pictures(released: Released) -> dict[str, Picture]:
+    """Every picture by its name."""
+    return {name: draw(released) for name, draw in PICTURES.items()}
+
+
+def write(model: Any, path: str | os.PathLike[str], *, name: str = "", digest: str = "") -> None:
+    """Render into a file, all or nothing."""
+    text = render(model, name=name, digest=digest)
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        # a report is for others to read; the temporary file was not
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _template() -> Any:
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise MissingExtra("Reports need Jinja2: pip install 'privet[cli]'.") from error
+    source = files("privet.report").joinpath("template.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.from_string(source)
+
+
+def _schema(model: Any) -> Schema | None:
+    text = getattr(model, "schema_", None)
+    return None if text is None else Schema.from_toml(text)
+
+
+def _tiles(released: Released) -> list[Tile]:
+    event = released.model.guarantee_.event
+    epsilon, delta = odds_epsilon(event)
+    import numpy as np
+
+    after = float(posterior(epsilon, np.array([0.01]))[0])
+    rare = f", except in cases of total probability {delta:g}" if delta else ""
+    return [
+        Tile(
+            f"{100 * attacker_accuracy(event.claim):.3g} %",
+            "of guesses about one record are right at most, from even odds",
+        ),
+        Tile(f"1 % → {_percent(after)}", f"is the most that a belief of 1 % can grow{rare}"),
+        Tile(f"{event.n:,}", "rows in the training table (public)"),
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.995 else "over 99 %"
+
+
+def _facts(released: Released, name: str, digest: str) -> list[tuple[str, str]]:
+    model, guarantee = released.model, released.model.guarantee_
+    event = guarantee.event
+    found = [
+        ("Guarantee", _budget(guarantee.budget)),
+        ("It protects", guarantee.unit),
+        ("Neighbours", guarantee.neighbours),
+        ("Model", f"{type(model).__name__}, classes {', '.join(map(str, model.classes_))}"),
+        ("Table", f"{event.n:,} rows, {model.coef_.shape[1]:,} encoded columns (public)"),
+        ("Mechanism", f"{guarantee.mechanism}, scale {event.scale:.6g}"),
+        ("Regularisation", f"{event.regularization:.6g}"),
+        ("Theorem", guarantee.theorem),
+        ("Numerics", guarantee.numerics),
+        (
+            "Randomness",
+            "the operating system's source" if guarantee.private else event.why_not_private,
+        ),
+    ]
+    if name:
+        found.append(("File", name))
+    if digest:
+        found.append(("SHA-256", digest))
+    return found
+
+
+def _budget(budget: Budget) -> str:
+    kind = "pure differential privacy"
+    if isinstance(budget, ApproxDP):
+        kind = "approximate differential privacy"
+    if isinstance(budget, ZCDP):
+        return str(budget) + " differential privacy"
+    return f"{budget}, {kind}"
+
+
+def _composition(model: Any) -> str:
+    if model.dataset:
+        return (
+            f"This release is recorded in the ledger under the data set '{model.dataset}'; what "
+            "all releases from it cost together is the ledger's to say."
+        )
+    return "This covers one fit. Other releases from the same rows add to it; no ledger was kept."

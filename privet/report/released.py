@@ -1,0 +1,203 @@
+"""What a released model says about itself and its noise, as numbers for tables and pictures.
+
+The mechanism is built again from the model's declarations and the event's total regularisation, so
+every noise level below is a function of public quantities. Objective perturbation's effect on a
+coefficient depends on the curvature of the rows, which is private; what is told is the least that
+it is for every table, and is called "at least".
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import DeclarationError, RegularizationRaised
+from privet.losses.multiclass import sum_zero_basis
+from privet.mechanisms import Mechanism
+from privet.mechanisms.gap import least_response
+from privet.mechanisms.release import Design
+from privet.models.labels import class_weights
+from privet.noise import NOISES
+from privet.planning.bounds import ReleaseNoise, release_noise
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.report.marginal import coordinate_quantile
+from privet.schema import Effect, Schema
+
+Array = NDArray[np.float64]
+TAIL = 0.05
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One released number with the half-width of its 95 % noise band, in the same unit."""
+
+    name: str
+    value: float
+    band: float
+    told: str = ""  # in the table's own units, where a schema gives them
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether noise alone would hardly be that large."""
+        return abs(self.value) > self.band
+
+
+@dataclass(frozen=True)
+class Released:
+    """A fitted model, its rebuilt mechanism and the schema that its file keeps."""
+
+    model: Any
+    schema: Schema | None = None
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The mechanism as declared, before the rule or the floor chose its regularisation."""
+        model = self.model
+        weights = class_weights(model.class_weight, model.classes_)
+        return model._mechanism(len(model.classes_), weights)  # type: ignore[no-any-return]
+
+    @cached_property
+    def design(self) -> Design:
+        """The design that the release had: noise and regularisation are the event's own."""
+        event = self.model.guarantee_.event
+        same = replace(self.mechanism, regularization=event.regularization, noise=event.noise)
+        design = same.design(event.n, event.m)
+        main = NOISES[event.noise](event.scale, design.parameters)
+        return replace(design, main=main, event=event)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the noise on a coefficient is known exactly, or only at least."""
+        return self.design.gap is None
+
+    @cached_property
+    def noise(self) -> ReleaseNoise:
+        """Bounds on the norm of the noise in the released vector."""
+        return release_noise(self.design)
+
+    @property
+    def norm(self) -> float:
+        """Norm of the released vector, in the units in which it was perturbed."""
+        model = self.model
+        offset = model.intercept_ / float(model.norm_bound)
+        length = float(np.hypot(np.linalg.norm(model.coef_), np.linalg.norm(offset)))
+        two_rows = self.mechanism.loss.family != "margin" and len(model.classes_) == 2
+        return length / np.sqrt(2.0) if two_rows else length
+
+    @cached_property
+    def band(self) -> float:
+        """Half-width that noise on one coefficient of ``coef_`` keeps 95 times in 100."""
+        design = self.design
+        width = coordinate_quantile(design.main, TAIL) * self._mixing
+        return width if self.exact else width * least_response(design.risk, design.n, design.m)
+
+    @property
+    def _mixing(self) -> float:
+        """Length of the direction of released parameters that one coefficient is."""
+        if self.mechanism.loss.family == "margin":
+            return 1.0
+        basis = sum_zero_basis(len(self.model.classes_))
+        one = basis[0] if len(self.model.classes_) > 2 else basis[1] - basis[0]
+        return float(np.linalg.norm(one))
+
+    # -- coefficients --------------------------------------------------------------------------
+
+    @property
+    def in_table_units(self) -> bool:
+        """Whether coefficients can be told as changes of the score in the table's own units."""
+        return self.schema is not None and self.schema.rows == "scaled"
+
+    @cached_property
+    def coefficients(self) -> list[Coefficient]:
+        """Every coefficient without the intercept, largest first.
+
+        With a schema a number's value is the change of the score from the middle of its declared
+        range to the upper end, and a category's the change for being in it, so that they compare.
+        """
+        factor = self.schema.factor if self.schema is not None and self.in_table_units else 1.0
+        told = self._told()
+        found = [
+            Coefficient(
+                self._name(row, column),
+                float(self.model.coef_[row, column]) * factor,
+                self.band * factor,
+                told[column].format(row) if told else "",
+            )
+            for row in range(len(self.model.coef_))
+            for column in range(self.model.coef_.shape[1])
+        ]
+        return sorted(found, key=lambda each: -abs(each.value))
+
+    def _told(self) -> list[_Told]:
+        if self.schema is None or not self.in_table_units:
+            return []
+        effects = self.schema.explain(self.model.coef_, self.model.intercept_)[1:]
+        return [_Told(effect) for effect in effects]
+
+    @cached_property
+    def feature_names(self) -> Sequence[str]:
+        """Names of the columns, from the schema, the table or their places."""
+        if self.schema is not None:
+            return self.schema.feature_names
+        names = getattr(self.model, "feature_names_in_", None)
+        width = self.model.coef_.shape[1]
+        return [str(name) for name in names] if names is not None else _numbered(width)
+
+    def _name(self, row: int, column: int) -> str:
+        name = self.feature_names[column].replace("=", ": ")
+        return name if len(self.model.coef_) == 1 else f"{name} → {self.model.classes_[row]}"
+
+    @property
+    def score_name(self) -> str:
+        """What the score is called."""
+        return "log-odds" if hasattr(self.model, "predict_proba") else "score"
+
+    # -- the price -----------------------------------------------------------------------------
+
+    def price(self, factors: Array) -> list[tuple[float, ReleaseNoise]]:
+        """Noise in the release had the budget been ``factors`` times this one."""
+        event, found = self.model.guarantee_.event, []
+        for factor in factors.tolist():
+            try:
+                other = replace(self.mechanism, budget=scaled(event.claim, factor))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RegularizationRaised)
+                    noise = release_noise(other.design(event.n, event.m))
+            except DeclarationError:
+                continue  # no such budget, or no design for it
+            found.append((amount(event.claim) * factor, noise))
+        return found
+
+
+@dataclass(frozen=True)
+class _Told:
+    effect: Effect
+
+    def format(self, row: int) -> str:
+        """One score's change with its unit."""
+        return f"{self.effect.changes[row]:+.3g} {self.effect.unit}"
+
+
+def _numbered(width: int) -> list[str]:
+    return [f"column {i + 1}" for i in range(width)]
+
+
+def amount(budget: Budget) -> float:
+    """The budget's main number."""
+    return budget.facts()["rho" if isinstance(budget, ZCDP) else "epsilon"]
+
+
+def scaled(budget: Budget, factor: float) -> Budget:
+    """The same kind of budget with ``factor`` times its main number; delta stays."""
+    if isinstance(budget, ZCDP):
+        return ZCDP(budget.rho * factor)
+    if isinstance(budget, ApproxDP):
+        return ApproxDP(budget.epsilon * factor, budget.delta)
+    assert isinstance(budget, PureDP)
+    return PureDP(budget.epsilon * factor)

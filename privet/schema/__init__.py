@@ -1,0 +1,24 @@
+"""The declared domain of a table: bounds, categories and classes that a person named, in TOML.
+
+A schema turns a table of ages, wards and diagnoses into rows of the unit ball without measuring
+anything: each encoded row is a function of that row and the declarations. Privacy is not spoken of
+here, only its premise.
+"""
+
+from privet.schema.columns import Categorical, Column, Numeric
+from privet.schema.declared import Encoded, Schema
+from privet.schema.draft import draft
+from privet.schema.effects import Effect
+from privet.schema.label import Label, Person
+
+__all__ = [
+    "Categorical",
+    "Column",
+    "Effect",
+    "Encoded",
+    "Label",
+    "Numeric",
+    "Person",
+    "Schema",
+    "draft",
+]

@@ -1,0 +1,185 @@
+"""What a single cell means: its text, its number, or that it is missing.
+
+The containers disagree on types (a column of whole numbers with one gap is floating point in one
+and not in another, and a CSV file has only text), so a cell is read by rules that look at this cell
+alone: 1, 1.0 and "1" are one category, and "12.5" in a numeric column is a number. Whatever has no
+meaning is missing. No rule looks at a neighbouring cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import DataError
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+#: what a category or class may be declared as
+Value = str | int | bool
+
+_TRUE = ("true", "True", "TRUE", "1")
+_FALSE = ("false", "False", "FALSE", "0")
+
+
+def text_of(cell: Any) -> str | None:
+    """The text that a cell is compared by; None where it is missing."""
+    if isinstance(cell, str):
+        return cell.strip() or None
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if isinstance(cell, int | np.integer):
+        return str(int(cell)) if abs(int(cell)) < 1 << 64 else None
+    if isinstance(cell, float | np.floating | Decimal):
+        number = float(cell)
+        if math.isnan(number):
+            return None
+        whole = abs(number) < 1 << 64 and number.is_integer()
+        return str(int(number)) if whole else repr(number)
+    return None
+
+
+def number_of(cell: Any) -> float:
+    """The number that a cell holds; NaN where it is missing or is no number."""
+    if not isinstance(
+        cell, str | bool | np.bool_ | int | np.integer | float | np.floating | Decimal
+    ):
+        return math.nan
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+    except OverflowError:  # a whole number beyond the largest float: clipped later
+        return math.copysign(math.inf, 1 if cell > 0 else -1)  # type: ignore[operator]
+
+
+def spellings(value: Value) -> Iterable[str]:
+    """How a declared value may be written in a table besides its own text."""
+    if isinstance(value, str):
+        return [value.strip().lower()] if value.strip() in _TRUE[:3] + _FALSE[:3] else []
+    if value in (0, 1):
+        return _TRUE if value else _FALSE
+    return []
+
+
+def lookup(values: Sequence[Value]) -> Callable[[Any], int]:
+    """The place of a cell among declared values, or -1."""
+    table = {text_of(value): i for i, value in enumerate(values)}
+    for i, value in enumerate(values):
+        for other in spellings(value):
+            table.setdefault(other, i)
+    whole = any(isinstance(value, int) for value in values)
+
+    def place(cell: Any) -> int:
+        text = text_of(cell)
+        if text is None:
+            return -1
+        if text not in table and whole:  # "1.0" or "01" where 1 is declared
+            text = text_of(number_of(text))
+        return table.get(text, -1) if text is not None else -1
+
+    return place
+
+
+class _Numbering(dict[Any, int]):
+    """Numbers keys in the order in which they are first asked for."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+class Cells:
+    """One column of a batch of rows, whatever container it came from."""
+
+    def __init__(self, name: str, series: Any) -> None:
+        import narwhals.stable.v2 as nw
+
+        self._name, self._series, self._nw = name, series, nw
+        kind = series.dtype
+        self._is_number = kind.is_numeric() or kind == nw.Boolean
+        self._is_text = kind in (nw.String, nw.Categorical, nw.Enum)
+        if not (self._is_number or self._is_text or kind in (nw.Object, nw.Unknown)):
+            raise DataError(
+                f"Column {name!r} holds {kind}. Turn it into numbers or text before it is encoded."
+            )
+
+    def numbers(self) -> Array:
+        """Every cell as a number; NaN where there is none."""
+        if self._is_number and self._series.dtype != self._nw.Decimal:
+            cast = self._series.cast(self._nw.Float64)
+            return np.asarray(cast.to_numpy(), dtype=np.float64)
+        kinds, index = self.distinct()
+        return _parsed(kinds)[index]
+
+    def codes(self, place: Callable[[Any], int]) -> Index:
+        """``place`` of every cell, called once for each different one."""
+        kinds, index = self.distinct()
+        return np.array([place(kind) for kind in kinds], dtype=np.intp)[index]
+
+    def distinct(self) -> tuple[list[Any], Index]:
+        """Different cells (the same may be listed twice), and where each row's cell is listed."""
+        if self._is_number and self._series.dtype != self._nw.Decimal:
+            return self._distinct_numbers()
+        if self._is_text and self._series.implementation.is_pyarrow():
+            return _distinct_arrow(self._series.to_native())
+        cells = np.asarray(self._series.to_numpy(), dtype=object)
+        return _distinct_objects(cells, only_text=self._is_text and not self._is_pandas())
+
+    def _is_pandas(self) -> bool:
+        """A pandas column of text may hide other objects behind its first rows."""
+        return bool(self._series.implementation.is_pandas_like())
+
+    def _distinct_numbers(self) -> tuple[list[Any], Index]:
+        kinds, index = np.unique(self._filled(), return_inverse=True)
+        empty = np.asarray(self._series.is_null().to_numpy(), dtype=np.bool_)
+        return [*kinds.tolist(), None], np.where(empty, len(kinds), index)
+
+    def _filled(self) -> NDArray[Any]:
+        """Cells without gaps, in their own type: 2**53 + 1 must not be rounded."""
+        if self._series.dtype == self._nw.Boolean:
+            return np.asarray(self._series.fill_null(False).to_numpy(), dtype=np.bool_)
+        return np.asarray(self._series.fill_null(0).to_numpy())
+
+
+def _parsed(kinds: list[Any]) -> Array:
+    """``number_of`` each; where all text is numbers numpy does the same at once."""
+    if all(kind is None or type(kind) is str for kind in kinds):
+        try:
+            return np.array(kinds, dtype=object).astype(np.float64)
+        except ValueError:
+            pass  # some text is no number
+    return np.array([number_of(kind) for kind in kinds], dtype=np.float64)
+
+
+def _distinct_objects(cells: NDArray[Any], *, only_text: bool) -> tuple[list[Any], Index]:
+    """Different Python objects; the type is part of the key, since True == 1 == 1.0."""
+    seen = _Numbering()
+    keys: Iterable[Any] = cells if only_text else zip(map(type, cells), cells, strict=True)
+    try:
+        index = np.fromiter(map(seen.__getitem__, keys), np.intp, len(cells))
+    except TypeError:  # something that cannot be a key, such as a list
+        return list(cells), np.arange(len(cells))
+    return list(seen) if only_text else [cell for _, cell in seen], index
+
+
+def _distinct_arrow(column: Any) -> tuple[list[Any], Index]:
+    """Arrow's own dictionary of a text column, with one more entry for the gaps."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            column = column.cast(pa.large_string())
+        column = column.dictionary_encode()
+    kinds: list[Any] = []
+    parts: list[Index] = []
+    for chunk in column.chunks:
+        places = chunk.indices.cast(pa.int64()).fill_null(len(chunk.dictionary))
+        parts.append(places.to_numpy(zero_copy_only=False) + len(kinds))
+        kinds += [*chunk.dictionary.to_pylist(), None]
+    return kinds, np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)

@@ -1,0 +1,242 @@
+"""Declared columns: numbers between bounds, categories from a list; both frozen.
+
+Each column becomes one block of encoded columns of Euclidean norm at most one, whatever its cells
+hold, so that ``k`` columns times ``1/sqrt(k)`` lie in the unit ball.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import DeclarationError
+from privet.schema.cells import Array, Cells, Value, lookup, text_of
+from privet.schema.effects import Effect
+
+OTHER = "(other)"
+LARGEST = 1e100
+
+
+class Misdeclared(DeclarationError):
+    """A declaration that is wrong at one key, so that a file can be shown where."""
+
+    def __init__(self, message: str, *key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class Column(ABC):
+    """How one column of a table becomes encoded columns; holds declarations only."""
+
+    from_data: bool
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of encoded columns."""
+
+    @abstractmethod
+    def names(self, column: str) -> tuple[str, ...]:
+        """A name for each encoded column."""
+
+    @abstractmethod
+    def write(self, cells: Cells, out: NDArray[Any], factor: float) -> None:
+        """Put ``factor`` times the encoded cells into ``out`` (rows x width, all zero)."""
+
+    @abstractmethod
+    def effects(self, column: str, weights: Array) -> list[Effect]:
+        """What ``weights`` (scores x width) on the unscaled encoding mean in the table's units."""
+
+
+@dataclass(frozen=True)
+class Numeric(Column):
+    """A number between declared bounds; cells beyond them are moved to the bound.
+
+    The bounds become -1 and 1. ``log`` spaces values by their logarithm (by that of 1 + value where
+    ``low`` is zero). A missing cell takes the value ``missing``, or without it the middle of the
+    scale, which is encoded as zero. ``from_data`` marks bounds that were read from the table and
+    that nobody has confirmed yet.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    missing: float | None = None
+    from_data: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", number("low", self.low))
+        object.__setattr__(self, "high", number("high", self.high))
+        for key in ("log", "from_data"):
+            boolean(key, getattr(self, key))
+        if not self.low < self.high:
+            raise Misdeclared(f"low = {self.low:g} must be below high = {self.high:g}.", "low")
+        if self.log and self.low < 0:
+            raise Misdeclared("A logarithmic scale needs low to be zero or more.", "low")
+        if not self._ends[0] < self._ends[1]:
+            raise Misdeclared("low and high are too close together for this scale.", "low")
+        if self.missing is not None:
+            object.__setattr__(self, "missing", number("missing", self.missing))
+            if not self.low <= self.missing <= self.high:
+                raise Misdeclared("missing must lie between low and high.", "missing")
+
+    @property
+    def width(self) -> int:
+        """One column."""
+        return 1
+
+    def names(self, column: str) -> tuple[str, ...]:
+        """The column's own name."""
+        return (column,)
+
+    def _stretch(self, values: Array) -> Array:
+        if not self.log:
+            return values
+        return np.log(values) if self.low > 0 else np.log1p(values)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        low, high = self._stretch(np.array([self.low, self.high])).tolist()
+        return low, high
+
+    @property
+    def middle(self) -> float:
+        """The value that is encoded as zero."""
+        centre = sum(self._ends) / 2.0
+        if not self.log:
+            return centre
+        return math.exp(centre) if self.low > 0 else math.expm1(centre)
+
+    def positions(self, values: Array) -> Array:
+        """Values on the scale from -1 to 1, gaps filled; never outside, also after rounding."""
+        low, high = self._ends
+        if self.missing is not None:
+            values = np.where(np.isnan(values), self.missing, values)
+        inside = self._stretch(np.clip(values, self.low, self.high))
+        places = np.clip(2.0 * ((inside - low) / (high - low)) - 1.0, -1.0, 1.0)
+        return np.where(np.isnan(places), 0.0, places)
+
+    def write(self, cells: Cells, out: NDArray[Any], factor: float) -> None:
+        """One column between ``-factor`` and ``factor``."""
+        out[:, 0] = self.positions(cells.numbers()) * factor
+
+    def effects(self, column: str, weights: Array) -> list[Effect]:
+        """Change of the score per unit, or per doubling on a logarithmic scale."""
+        low, high = self._ends
+        step = 2.0 / (high - low) * (math.log(2.0) if self.log else 1.0)
+        unit = "per unit"
+        if self.log:
+            unit = "per doubling" if self.low > 0 else "per doubling of 1 + value"
+        return [Effect(column, unit, tuple((weights[:, 0] * step).tolist()), self.middle)]
+
+
+@dataclass(frozen=True)
+class Categorical(Column):
+    """One of the declared categories: one encoded column each, and one for all others.
+
+    A missing or undeclared cell is in ``(other)``; with ``other=False`` its columns are all zero.
+    Categories are text, whole numbers or booleans. ``from_data`` marks a list that was read from
+    the table and that nobody has confirmed yet.
+    """
+
+    categories: tuple[Value, ...]
+    other: bool = True
+    from_data: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", values("categories", self.categories))
+        for key in ("other", "from_data"):
+            boolean(key, getattr(self, key))
+
+    @property
+    def width(self) -> int:
+        """One column for each category and, if kept, for the others."""
+        return len(self.categories) + self.other
+
+    def names(self, column: str) -> tuple[str, ...]:
+        """``column=category``."""
+        shown = [str(text_of(category)) for category in self.categories]
+        return tuple(f"{column}={name}" for name in [*shown, OTHER][: self.width])
+
+    def write(self, cells: Cells, out: NDArray[Any], factor: float) -> None:
+        """``factor`` in the column of each row's category."""
+        codes = cells.codes(lookup(self.categories))
+        if self.other:
+            codes = np.where(codes < 0, len(self.categories), codes)
+        rows = np.flatnonzero(codes >= 0)
+        out[rows, codes[rows]] = factor
+
+    def effects(self, column: str, weights: Array) -> list[Effect]:
+        """Change of the score for being in a category."""
+        changes = zip(self.names(column), weights.T.tolist(), strict=True)
+        return [Effect(name, "in this category", tuple(change)) for name, change in changes]
+
+
+def number(key: str, value: Any) -> float:
+    """``value`` as a finite float."""
+    if isinstance(value, str) and value == "?":
+        raise Misdeclared(
+            f"{key} is still '?'. Fill in a value that you can name without looking at the data.",
+            key,
+        )
+    known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+        value, bool
+    )
+    if not known or not abs(value) <= LARGEST:  # not a number is not below either
+        raise Misdeclared(f"{key} must be a number between -1e100 and 1e100, got {value!r}.", key)
+    return float(value)
+
+
+def boolean(key: str, value: Any) -> None:
+    """Refuse what is not true or false."""
+    if not isinstance(value, bool):
+        raise Misdeclared(f"{key} must be true or false, got {value!r}.", key)
+
+
+def text(key: str, value: Any) -> str:
+    """``value`` as text that files and arrays can keep."""
+    if not isinstance(value, str) or not is_plain(value):
+        raise Misdeclared(f"{key} must be plain text that is not blank, got {value!r}.", key)
+    return value
+
+
+def is_plain(value: str) -> bool:
+    """Whether files and arrays can keep a text: not blank, no null characters, valid Unicode."""
+    valid = value.encode("utf-8", "replace").decode() == value
+    return valid and bool(value.strip()) and "\0" not in value
+
+
+def values(key: str, given: Any, fewest: int = 1) -> tuple[Value, ...]:
+    """A list of different texts, whole numbers or booleans."""
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise Misdeclared(f"{key} must be a list, got {type(given).__name__}.", key)
+    listed = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
+    if len(listed) == 1 and isinstance(listed[0], str) and listed[0] == "?":
+        raise Misdeclared(f"{key} still hold '?'. Name them without looking at the data.", key)
+    for value in listed:
+        if isinstance(value, str):
+            text(key, value)
+        elif not isinstance(value, int) or abs(value) >= 1 << 63:
+            raise Misdeclared(
+                f"{key} must be texts, whole numbers or booleans, got {value!r}.", key
+            )
+    if len(listed) < fewest:
+        raise Misdeclared(f"{key} must name at least {fewest}.", key)
+    _refuse_twice(key, listed)
+    return listed
+
+
+def _refuse_twice(key: str, listed: tuple[Value, ...]) -> None:
+    seen: set[str | None] = {OTHER}
+    for value in listed:
+        shown = text_of(value)
+        if shown in seen:
+            what = "is a reserved name" if shown == OTHER else "is named twice"
+            raise Misdeclared(f"In {key}, {value!r} {what}.", key)
+        seen.add(shown)

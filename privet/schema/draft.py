@@ -1,0 +1,169 @@
+"""A first schema for a table, for a person to finish.
+
+From names and types alone every bound is left as a question. When asked, bounds and categories are
+proposed from the data; each is then marked ``from_data``, since a bound that was measured tells
+about the rows it was measured on. Removing the mark is a person's statement that the value could
+have been named without them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from privet.schema.cells import Cells, Value, text_of
+from privet.schema.columns import OTHER, is_plain
+from privet.schema.tables import Table, open_table
+from privet.schema.toml import entry, heading
+
+MOST_CATEGORIES = 50
+_OPEN = '"?"'
+_ASK = """\
+# A draft. Replace every "?" by what you can name without looking at the data: the bounds that a
+# form or an instrument allows, the categories of a code book. Remove columns not to be used.
+"""
+_MARKED = """\
+# A draft with bounds and categories read from the data, each marked from_data = true: they depend
+# on the rows. Replace each by what you can name without looking at the data, and remove its mark.
+"""
+_PERSON = """\
+# If a person may have several rows, name the column that says whose row it is:
+# [person]
+# column = "?"
+# most_rows = 1
+"""
+
+
+@dataclass
+class _Seen:
+    """What was seen of one column; for the curator's eyes, like the draft."""
+
+    low: float = math.inf
+    high: float = -math.inf
+    kinds: dict[str, Any] = field(default_factory=dict)
+
+    def look(self, cells: Cells, *, numeric: bool) -> None:
+        if numeric:
+            numbers = cells.numbers()
+            numbers = numbers[np.isfinite(numbers)]
+            self.low = min(self.low, float(numbers.min(initial=math.inf)))
+            self.high = max(self.high, float(numbers.max(initial=-math.inf)))
+        elif len(self.kinds) <= MOST_CATEGORIES:
+            for kind in cells.distinct()[0]:
+                text = text_of(kind)
+                if text is not None and text != OTHER and is_plain(text):
+                    self.kinds.setdefault(text, kind if isinstance(kind, bool) else text)
+
+    def values(self) -> tuple[Value, ...] | None:
+        """Values in order, unless there are none or too many to be categories."""
+        if not 0 < len(self.kinds) <= MOST_CATEGORIES:
+            return None
+        return tuple(self.kinds[text] for text in sorted(self.kinds))
+
+
+def draft(table: Any, label: str | None = None, *, from_data: bool = False) -> str:
+    """TOML for a table: questions to answer, or with ``from_data`` proposals to confirm."""
+    opened = open_table(table)
+    if label is not None:
+        opened.require([label])
+    seen = _look(opened, label) if from_data else {}
+    parts = [_MARKED if from_data else _ASK, _label(opened, label, seen), _PERSON]
+    parts += [_column(opened, name, seen) for name in opened.types if name != label]
+    return "\n".join(parts)
+
+
+def _is_numeric(kind: Any) -> bool:
+    return bool(kind.is_numeric())
+
+
+def _is_usable(kind: Any) -> bool:
+    """Numbers, text and booleans; dates and nested values are for a person to turn into these."""
+    import narwhals.stable.v2 as nw
+
+    plain = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
+    return _is_numeric(kind) or kind in plain
+
+
+def _look(table: Table, label: str | None) -> dict[str, _Seen]:
+    usable = [name for name, kind in table.types.items() if _is_usable(kind)]
+    seen = {name: _Seen() for name in usable}
+    for batch in table.batches(usable):
+        for name, what in seen.items():
+            what.look(batch.cells(name), numeric=name != label and _is_numeric(table.types[name]))
+    return seen
+
+
+def _is_boolean(kind: Any) -> bool:
+    import narwhals.stable.v2 as nw
+
+    return bool(kind == nw.Boolean)
+
+
+def _label(table: Table, label: str | None, seen: dict[str, _Seen]) -> str:
+    lines = [heading("label")]
+    if label is None:
+        return "\n".join([*lines, f"name = {_OPEN}", f"classes = [{_OPEN}]", ""])
+    lines.append(entry("name", label))
+    found = seen[label].values() if label in seen else None
+    if _is_boolean(table.types[label]):
+        lines.append("classes = [false, true]")
+    elif found is not None and len(found) > 1:
+        if _is_numeric(table.types[label]):
+            found = _whole(found)
+        lines += [entry("classes", found), "from_data = true"]
+    else:
+        lines.append(f"classes = [{_OPEN}]")
+    return "\n".join([*lines, ""])
+
+
+def _whole(found: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Whole numbers as numbers in their order, where all are."""
+    try:
+        return tuple(sorted(int(text) for text in found))
+    except ValueError:
+        return found
+
+
+def _column(table: Table, name: str, seen: dict[str, _Seen]) -> str:
+    kind, lines = table.types[name], [heading("columns", name)]
+    if not is_plain(name) or not _is_usable(kind):
+        told = [f"# holds {kind}: left out; turn it into numbers or categories to use it"]
+        return "\n".join([*("# " + line for line in lines), *told, ""])
+    if _is_boolean(kind):
+        lines += ["categories = [false, true]", "other = false"]
+    elif _is_numeric(kind):
+        lines += _bounds(seen.get(name))
+    else:
+        lines += _categories(seen.get(name))
+    return "\n".join([*lines, ""])
+
+
+def _bounds(seen: _Seen | None) -> list[str]:
+    if seen is None or not seen.low <= seen.high:
+        return [f"low = {_OPEN}", f"high = {_OPEN}"]
+    low, high = _outward(seen.low, -1), _outward(seen.high, 1)
+    if not low < high:
+        low, high = low - 1.0, high + 1.0
+    return [entry("low", low), entry("high", high), "from_data = true"]
+
+
+def _outward(bound: float, sign: int) -> float:
+    """Two digits, away from the data."""
+    if bound == 0.0 or not abs(bound) < 1e90:
+        return max(-1e90, min(1e90, bound))
+    step = 10.0 ** (math.floor(math.log10(abs(bound))) - 1)
+    rounded = (math.ceil if sign > 0 else math.floor)(bound / step) * step
+    return float(f"{rounded:.6g}") if step else bound
+
+
+def _categories(seen: _Seen | None) -> list[str]:
+    found = None if seen is None else seen.values()
+    if found is not None:
+        return [entry("categories", found), "from_data = true"]
+    lines = [f"categories = [{_OPEN}]"]
+    if seen is not None and seen.kinds:
+        lines.insert(0, f"# more than {MOST_CATEGORIES} different values: an identifier?")
+    return lines

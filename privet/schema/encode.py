@@ -1,0 +1,120 @@
+"""From a table to rows of the unit ball, batch by batch into one array.
+
+An encoded row is a function of its row and the declarations, except that a person's rows beyond the
+allowed number become constant. Rows are never dropped and never looked at together.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from privet.errors import DeclarationError
+from privet.schema.label import Allowance
+from privet.schema.tables import Batch, Table, open_table
+
+if TYPE_CHECKING:
+    from privet.schema.declared import Schema
+
+
+class Encoded(NamedTuple):
+    """Features in the unit ball (n x width) and declared classes (n)."""
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+
+
+def unit_factor(columns: int) -> float:
+    """``1/sqrt(columns)``, less what rounding could add to the norm of a row.
+
+    A row has at most ``columns`` entries of at most this size. Their squares, summed in any order
+    in single precision (unit roundoff 2^-24), exceed the exact sum by a factor of about
+    ``1 + (columns + 3) 2^-24``; more is taken off, so no computed norm passes 1.
+    """
+    return (1.0 - (columns + 4) * 2.0**-23) / math.sqrt(columns)
+
+
+class _Growing:
+    """An array whose rows are appended in place: allocated once where the size is known.
+
+    A table of unknown size grows by the operating system's reallocation, which moves pages rather
+    than copies, so it is never in memory twice.
+    """
+
+    def __init__(self, n: int | None, width: tuple[int, ...], dtype: DTypeLike) -> None:
+        self._array: NDArray[Any] = np.zeros((n or 0, *width), dtype=dtype)
+        self._width, self._end = width, 0
+
+    def take(self, count: int) -> NDArray[Any]:
+        """The next ``count`` rows, all zero."""
+        start, self._end = self._end, self._end + count
+        if self._end > len(self._array):
+            room = max(self._end, len(self._array) * 9 // 8)
+            self._array.resize((room, *self._width), refcheck=False)
+        return self._array[start : self._end]
+
+    def finished(self) -> NDArray[Any]:
+        """The rows that were taken."""
+        if self._end < len(self._array):
+            self._array.resize((self._end, *self._width), refcheck=False)
+        return self._array
+
+
+def encode(schema: Schema, table: Any, dtype: DTypeLike) -> Encoded:
+    """Features and labels of a table."""
+    opened, names = open_table(table), list(schema.columns)
+    person = schema.person
+    names += [schema.label.name] + ([] if person is None else [person.column])
+    allowance = None if person is None else Allowance(person)
+    x, codes = _features(schema, opened, dtype), _Growing(opened.n, (), np.intp)
+    for batch in opened.batches(names):
+        found = schema.label.codes(batch.cells(schema.label.name))
+        constant = found < 0
+        if person is not None and allowance is not None:
+            constant |= allowance.spent(batch.cells(person.column))
+        out = x.take(len(batch))
+        _write(schema, batch, out)
+        out[constant] = 0.0
+        codes.take(len(batch))[:] = np.where(constant, schema.label.missing_code, found)
+    return Encoded(x.finished(), schema.label.decode(codes.finished()))
+
+
+def encode_features(schema: Schema, table: Any, dtype: DTypeLike) -> NDArray[Any]:
+    """Features alone, for prediction: no label, and every row of a person."""
+    opened = open_table(table)
+    x = _features(schema, opened, dtype)
+    for batch in opened.batches(list(schema.columns)):
+        _write(schema, batch, x.take(len(batch)))
+    return x.finished()
+
+
+def _features(schema: Schema, table: Table, dtype: DTypeLike) -> _Growing:
+    if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise DeclarationError("dtype must be float64 or float32.")
+    return _Growing(table.n, (schema.width,), dtype)
+
+
+def _write(schema: Schema, batch: Batch, out: NDArray[Any]) -> None:
+    """Encode a batch into rows that are all zero."""
+    factor = 1.0 if schema.rows == "unit" else schema.factor
+    start = 0
+    for name, column in schema.columns.items():
+        column.write(batch.cells(name), out[:, start : start + column.width], factor)
+        start += column.width
+    if schema.rows == "unit":
+        _normalise(out, len(schema.columns))
+
+
+def _normalise(out: NDArray[Any], columns: int) -> None:
+    """Divide each row by its own norm; zero rows stay.
+
+    First by the largest entry, for the squares of very small ones are zero.
+    """
+    largest = np.abs(out).max(axis=1, initial=0.0)
+    out /= np.where(largest > 0.0, largest, 1.0)[:, None]
+    norms = np.sqrt(np.einsum("ij,ij->i", out, out, dtype=np.float64))
+    shrink = unit_factor(columns) * math.sqrt(columns)
+    out *= (shrink / np.where(norms > 0.0, norms, 1.0))[:, None].astype(out.dtype)

@@ -1,0 +1,231 @@
+"""Schemas in TOML: a reader that says where a mistake is, and a writer for exactly this shape.
+
+rows = "scaled"                     # or "unit"; may be left out
+
+[label]
+name = "income"
+classes = ["<=50K", ">50K"]
+
+[person]                            # may be left out
+column = "patient"
+most_rows = 4
+
+[columns.age]                       # one table for each column
+low = 17
+high = 90
+
+[columns.workclass]
+categories = ["Private", "Local-gov"]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from privet.errors import DeclarationError
+from privet.schema.columns import Categorical, Column, Misdeclared, Numeric
+from privet.schema.label import Label, Person
+
+if TYPE_CHECKING:
+    from privet.schema.declared import Schema
+
+Made = TypeVar("Made")
+LINE = 96
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read(source: str | Path) -> Schema:
+    """A schema from a file or from text."""
+    if isinstance(source, str) and "\n" in source:
+        return _parse(source, "")
+    try:
+        return _parse(Path(source).read_text(encoding="utf-8"), f"{source}, ")
+    except OSError:
+        raise DeclarationError(f"The schema {str(source)!r} cannot be read as a file.") from None
+    except UnicodeDecodeError:
+        raise DeclarationError(f"The schema {str(source)!r} is not UTF-8 text.") from None
+
+
+def _parse(text: str, source: str) -> Schema:
+    text = text.replace("\r\n", "\n")
+    try:
+        return _schema(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        found = _PLACE.search(str(error))
+        line, column = _end(text) if found is None or found[1] is None else map(int, found.groups())
+        problem = _PLACE.sub("", str(error)) + "."
+    except Misdeclared as error:
+        line, column = locate(text, error.key)
+        problem = str(error)
+    raise DeclarationError(f"{source}line {line}, column {column}: {problem}")
+
+
+def _schema(record: dict[str, Any]) -> Schema:
+    from privet.schema.declared import Schema
+
+    _refuse_unknown(record, ("rows", "label", "person", "columns"))
+    label = _table(record, "label")
+    columns = {name: _column(record, name) for name in _table(record, "columns")}
+    person = None
+    if "person" in record:
+        person = _make(Person, _table(record, "person"), "person")
+    return Schema(columns, _make(Label, label, "label"), person, record.get("rows", "scaled"))
+
+
+def _table(record: dict[str, Any], *path: str) -> dict[str, Any]:
+    found: Any = record
+    for part in path:
+        found = found.get(part)
+    if not isinstance(found, dict):
+        where = () if found is None else path
+        raise Misdeclared(f"A schema needs the table {heading(*path)}.", *where)
+    return found
+
+
+def _column(record: dict[str, Any], name: str) -> Column:
+    table = _table(record, "columns", name)
+    if "categories" in table:
+        return _make(Categorical, table, "columns", name)
+    if "low" in table or "high" in table:
+        return _make(Numeric, table, "columns", name)
+    raise Misdeclared(f"Column {name!r} needs low and high, or categories.", "columns", name)
+
+
+def _make(kind: Callable[..., Made], table: dict[str, Any], *path: str) -> Made:
+    """A frozen declaration from a table with its fields; mistakes carry their place."""
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type]
+    _refuse_unknown(table, [field.name for field in fields], *path)
+    for field in fields:
+        if field.default is dataclasses.MISSING and field.name not in table:
+            raise Misdeclared(f"{_name(path)} needs {field.name}.", *path)
+    try:
+        return kind(**table)
+    except Misdeclared as error:
+        raise Misdeclared(f"{_name(path)}: {error}", *path, *error.key) from None
+
+
+def _name(path: tuple[str, ...]) -> str:
+    return f"Column {path[1]!r}" if len(path) > 1 else f"The {path[0]}"
+
+
+def _refuse_unknown(table: dict[str, Any], known: Any, *path: str) -> None:
+    for key in table:
+        if key not in known:
+            raise Misdeclared(
+                f"Unknown key {key!r}; known here are {', '.join(known)}.", *path, key
+            )
+
+
+# -- where a key is ----------------------------------------------------------------------------
+
+
+def locate(text: str, path: tuple[str, ...]) -> tuple[int, int]:
+    """Line and column of a key in valid TOML, both from 1.
+
+    The statement that brings a key is the one with which the text up to there first contains it;
+    asking the parser itself is right also inside arrays and texts of many lines.
+    """
+    if not path:  # what is missing would stand at the end
+        return _end(text)
+    lines = text.split("\n")
+    low, high = 0, len(lines)
+    while low < high:  # the shortest head of the file that has the key, by bisection
+        middle = (low + high) // 2
+        if _holds(_head(lines, middle)[0], path):
+            high = middle
+        else:
+            low = middle + 1
+    first = _head(lines, low - 1)[1] if low else 0
+    line = lines[min(first, len(lines) - 1)]
+    found = line.find(path[-1])
+    return first + 1, (found if found >= 0 else len(line) - len(line.lstrip())) + 1
+
+
+def _head(lines: list[str], count: int) -> tuple[dict[str, Any], int]:
+    """The longest head of at most ``count`` lines that is TOML, and how many lines it has."""
+    for size in range(max(count, 0), 0, -1):
+        try:
+            return tomllib.loads("\n".join(lines[:size])), size
+        except tomllib.TOMLDecodeError:
+            continue  # inside a statement of several lines
+    return {}, 0
+
+
+def _holds(record: Any, path: tuple[str, ...]) -> bool:
+    for part in path:
+        if not isinstance(record, dict) or part not in record:
+            return False
+        record = record[part]
+    return True
+
+
+def _end(text: str) -> tuple[int, int]:
+    lines = text.split("\n")
+    return len(lines), len(lines[-1]) + 1
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def write(schema: Schema) -> str:
+    """A schema as TOML, columns in order, defaults left out."""
+    parts = [f"rows = {value(schema.rows)}\n", table(("label",), schema.label)]
+    if schema.person is not None:
+        parts.append(table(("person",), schema.person))
+    parts += [table(("columns", name), column) for name, column in schema.columns.items()]
+    return "\n".join(parts)
+
+
+def table(path: tuple[str, ...], declared: Any) -> str:
+    """One declaration under its heading."""
+    lines = [heading(*path)]
+    for field in dataclasses.fields(declared):
+        held = getattr(declared, field.name)
+        if held != field.default:
+            lines.append(entry(field.name, held))
+    return "\n".join(lines) + "\n"
+
+
+def heading(*path: str) -> str:
+    """The line that opens a table."""
+    return f"[{'.'.join(map(_key, path))}]"
+
+
+def entry(key: str, held: Any) -> str:
+    """``key = value``, long lists on several lines."""
+    line = f"{_key(key)} = {value(held)}"
+    if len(line) <= LINE or not isinstance(held, tuple):
+        return line
+    lines = [""]
+    for item in held:
+        shown = f"{value(item)},"
+        if lines[-1] and len(lines[-1]) + len(shown) + 3 > LINE:
+            lines.append("")
+        lines[-1] += f" {shown}" if lines[-1] else shown
+    return f"{_key(key)} = [\n" + "".join(f"  {line}\n" for line in lines) + "]"
+
+
+def value(held: Any) -> str:
+    """A value in TOML's notation."""
+    if isinstance(held, tuple):
+        return f"[{', '.join(map(value, held))}]"
+    if isinstance(held, bool):
+        return "true" if held else "false"
+    if isinstance(held, float):
+        return str(int(held)) if held.is_integer() and abs(held) < 1e15 else repr(held)
+    if isinstance(held, int):
+        return str(held)
+    return json.dumps(held, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else value(name)

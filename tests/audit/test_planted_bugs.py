@@ -1,0 +1,73 @@
+"""The battery finds every planted bug and nothing in the real mechanisms."""
+
+from __future__ import annotations
+
+import ast
+import math
+from pathlib import Path
+
+import pytest
+
+import privet
+from privet.audit.battery import audit
+from privet.audit.finding import Finding
+from privet.audit.planted import PLANTED
+from privet.audit.table import HEADER, findings, row
+from privet.losses import HuberHinge, JointHuber, Logistic, SmoothHinge, Softmax
+from privet.mechanisms import Mechanism, ObjectivePerturbation, OutputPerturbation
+from privet.privacy import ZCDP, ApproxDP, PureDP
+from tests.strategies import name_of
+
+ROOT = Path(__file__).parents[2]
+REAL: tuple[Mechanism, ...] = (
+    OutputPerturbation(Logistic(), PureDP(1.0)),
+    OutputPerturbation(HuberHinge(), ZCDP(0.5), noise="gaussian"),
+    OutputPerturbation(Softmax(3), ApproxDP(1.0, 1e-6), noise="gaussian"),
+    ObjectivePerturbation(Logistic(), PureDP(1.0)),
+    ObjectivePerturbation(Logistic(), ApproxDP(1.0, 1e-4), noise="gaussian"),
+    ObjectivePerturbation(HuberHinge(), ZCDP(0.5), noise="gaussian"),
+    ObjectivePerturbation(SmoothHinge(), PureDP(0.5), norm_bound=12.0, calibration="exact"),
+    ObjectivePerturbation(Softmax(3), PureDP(2.0)),
+    ObjectivePerturbation(JointHuber(3, lifted=True), ZCDP(0.5), noise="gaussian"),
+    ObjectivePerturbation(Logistic(), PureDP(1.0), insecure_seed=5),
+)
+
+
+@pytest.mark.parametrize("mechanism", REAL, ids=name_of)
+def test_real_mechanisms_pass_every_check(mechanism: Mechanism) -> None:
+    found = audit(mechanism, seed=20)
+    assert [str(finding) for finding in found if not finding.passed] == []
+    assert len(found) >= 14
+
+
+@pytest.fixture(scope="module")
+def caught() -> dict[str, list[Finding]]:
+    return {name: findings(bug) for name, bug in PLANTED.items()}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_every_planted_bug_is_caught(name: str, caught: dict[str, list[Finding]]) -> None:
+    assert caught[name]
+
+
+def test_the_committed_table_is_what_the_battery_finds(caught: dict[str, list[Finding]]) -> None:
+    """Rewrite it with ``python -m privet.audit.table docs/planted-bugs.md``."""
+    rows = [row(PLANTED[name], finding) for name, found in caught.items() for finding in found]
+    committed = (ROOT / "docs" / "planted-bugs.md").read_text(encoding="utf-8")
+    assert committed == HEADER + "".join(rows)
+
+
+def test_nothing_outside_the_audit_imports_a_planted_bug() -> None:
+    package = Path(privet.__path__[0])
+    for file in package.rglob("*.py"):
+        if file.parent.name == "audit" and file.name != "__init__.py":
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in getattr(node, "names", [])]
+            assert "planted" not in f"{getattr(node, 'module', '')} {names}", file
+
+
+def test_a_number_that_is_not_one_never_passes() -> None:
+    assert not Finding("a check", math.nan, 1.0, "A sentence.").passed
+    assert not Finding("a check", 1.1, 1.0, "A sentence.").passed
+    assert Finding("a check", 1.0, 1.0, "A sentence.").passed
