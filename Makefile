@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 .PHONY: help demo test check bench format clean
 
 help:
-	@echo "make demo     fit private classifiers on embedded data and draw one picture"
+	@echo "make demo     the whole road on made-up data: schema, model, statement, report"
 	@echo "make test     run the tests (WORKERS=n for n processes)"
 	@echo "make check    formatting, lint, strict types and tests: what a change must pass"
 	@echo "make bench    time the minimisers beside scikit-learn"
@@ -23,7 +23,7 @@ help:
 	@echo "make clean    remove the environment, caches and the demo's output"
 
 demo: $(VENV)/.demo
-	@$(BIN)/python examples/demo.py
+	@$(ONE_THREAD) $(BIN)/privet demo --force
 
 test: $(VENV)/.dev
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)

@@ -193,8 +193,8 @@ def main() -> None:
         "best regularisation of the grid, which is known only in hindsight. Laplace noise at pure "
         "eps, Gaussian noise at rho = eps^2/2. Differences below 0.1 points are noise of the "
         f"measurement ({FOLDS} folds, {DRAWS} draws each). With Gaussian noise in the objective "
-        "the floor is above the rule for every tau up to 0.05 on these tables; the constant matters "
-        "with thousands of parameters only.\n\n"
+        "the floor is above the rule for every tau up to 0.05 on these tables; the constant "
+        "matters with thousands of parameters only.\n\n"
     )
     write("default_rule.md", intro + "".join(pages))
 

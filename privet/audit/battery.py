@@ -57,8 +57,8 @@ def audit(
 ) -> list[Finding]:
     """Every check that applies to ``mechanism``, on tables of ``n`` rows and ``m`` columns.
 
-    ``draws`` releases are made for the noise tests, a fifth as many one by one; a tenth too little
-    noise is found from about 5000. ``make_rows`` builds rows as ``checked_rows`` does.
+    ``draws`` releases are made for the noise tests, a sixteenth as many one by one; a tenth too
+    little noise is found from about 5000. ``make_rows`` builds rows as ``checked_rows`` does.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RegularizationRaised)
@@ -161,7 +161,7 @@ def _noise(mechanism: Mechanism, design: Design, draws: int, seed: int) -> list[
     rows = checked_rows(x, y, norm_bound=design.risk.norm_bound)
     claimed = replace(design.main, scale=design.event.scale)
     many = release_many(mechanism, rows, design, draws, seed)
-    singly = release_singly(mechanism, rows, design, max(draws // 5, 100), seed + 1)
+    singly = release_singly(mechanism, rows, design, max(draws // 16, 100), seed + 1)
     return [
         *check_noise(claimed, recovered_noise(design, table, many)),
         *check_noise(claimed, recovered_noise(design, table, singly), "one by one: "),

@@ -218,7 +218,7 @@ _BUGS = (
     Planted(
         "sensitivity / 2",
         "The minimiser's sensitivity is taken for add-or-remove neighbours.",
-        HalfSensitivity(HuberHinge(), _ONE),
+        HalfSensitivity(HuberHinge(), _ONE, regularization=0.5),
     ),
     Planted(
         "R for R^2",

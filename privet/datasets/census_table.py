@@ -18,12 +18,15 @@ model can be shown. Shares are round numbers of the right size; nothing here is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri
+
+from privet.schema import Categorical, Column, Label, Numeric, Schema
 
 Array = NDArray[np.float64]
 
@@ -40,7 +43,7 @@ class Question:
     """
 
     name: str
-    levels: dict[str, float]
+    levels: Mapping[str, float]
     effects: tuple[float, ...]
     skill: float = 0.0
     maturity: float = 0.0
@@ -131,6 +134,20 @@ def census_table(n: int, seed: int = 0) -> dict[str, NDArray[Any]]:
     numbers["hours"][generator.random(n) < _NO_HOURS] = np.nan
     label = np.where(over, OVER, UP_TO).astype(object)
     return {"age": numbers.pop("age"), **words, **numbers, "income": label}
+
+
+def census_schema() -> Schema:
+    """The declarations that belong to ``census_table``: what its form and code book allow."""
+    words: dict[str, Column] = {q.name: Categorical(tuple(q.levels)) for q in QUESTIONS}
+    columns: dict[str, Column] = {
+        "age": Numeric(17, 90),
+        **words,
+        "hours": Numeric(0, 99),
+        "children": Numeric(0, 8),
+        "commute": Numeric(0, 240),
+        "capital_income": Numeric(0, 1_000_000, log=True, missing=0),
+    }
+    return Schema(columns, Label("income", (UP_TO, OVER)))
 
 
 def _numbers(

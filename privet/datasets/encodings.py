@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from privet.datasets.columns import Bins, Column, Groups, Number, each
 
-#: UCI Adult in the groups of the labour statistics: ages in decades, hours (part-time, full-time,
-#: over, long), five levels of schooling, three of marriage, the six summary groups of the 1990
-#: census' occupations, capital gains below and above a tenth of the 50,000 that are to be
+#: UCI Adult in groups that are usual in labour statistics: ages in decades, hours (part-time,
+#: full-time, over, long), five levels of schooling, three of marriage, the six summary groups of
+#: the 1990 census' occupations, capital gains below and above a tenth of the 50,000 that are to be
 #: predicted. Eight groups, so every row has eight ones; 31 columns.
 ADULT: dict[str, Column] = {
     "age": Bins((25, 35, 45, 55, 65)),

@@ -33,7 +33,7 @@ from privet.risk import norm_bound
 from privet.rows.arrays import ArrayRows, checked_rows, clip_factors
 
 Array = NDArray[np.float64]
-RELEASED = ("coef_", "intercept_", "classes_", "guarantee_", "regularization_")
+RELEASED = ("coef_", "intercept_", "classes_", "guarantee_", "regularization_", "schema_")
 
 
 class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

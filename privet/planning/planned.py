@@ -205,11 +205,8 @@ def plan(
 
     Examples
     --------
-    >>> from privet import plan
     >>> plan(n=20_000, d=10, budget=1.0).verdict
     'comfortable'
-    >>> plan(n=200, d=10, budget=1.0).verdict
-    'hopeless'
     """
     return make(
         Declared(

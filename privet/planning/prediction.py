@@ -12,7 +12,7 @@ equals the curvature). On the embedded census table with 105 columns the tenth w
 
     sampling sd = tau/(sqrt n (Lam + kappa)),   noise sd = sd(b)/(n (Lam + kappa))
 
-with objective perturbation (Wang, Kifer and Lee 2018, section 5, with ``H = (Lam + kappa) I``): the
+with objective perturbation (Wang, Kifer and Lee 2018, with ``H = (Lam + kappa) I``): the
 two meet where ``sd(b) = tau sqrt n``, whatever the curvature. Output perturbation has the sd of its
 noise. Regularisation shrinks a typical model by ``kappa/(Lam + kappa)``, and its noise with it.
 """

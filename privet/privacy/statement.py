@@ -32,8 +32,9 @@ def in_words(budget: Budget) -> str:
         )
     if isinstance(budget, ZCDP):
         return (
-            "The evidence about any one record is at most that of one observation of a normal "
-            f"variable whose mean moves by {math.sqrt(2.0 * budget.rho):.3g} standard deviations."
+            "At every order, the Renyi divergence between what two neighbouring tables release is "
+            "at most that between two normal laws whose means are "
+            f"{math.sqrt(2.0 * budget.rho):.3g} standard deviations apart."
         )
     return str(budget)
 

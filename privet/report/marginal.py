@@ -1,8 +1,8 @@
 """One coordinate of the noise: how far it goes 95 times in 100.
 
 A coordinate of the Gaussian is normal. The spherical Laplace law is a normal law with a random
-variance: with ``G ~ Gamma((p + 1)/2)`` and ``z`` standard normal, ``scale sqrt(2 G) z`` has density
-proportional to ``exp(-|b|/scale)``, since ``|b|^(1/2) K_(1/2)(|b|)`` is a multiple of ``exp(-|b|)``.
+variance: with ``G ~ Gamma((p + 1)/2)`` and ``z`` standard normal in ``R^p``, ``scale sqrt(2 G) z``
+has density proportional to ``|b|^(1/2) K_(1/2)(|b|/scale)``, a multiple of ``exp(-|b|/scale)``.
 """
 
 from __future__ import annotations

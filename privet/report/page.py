@@ -9,13 +9,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import privet
 from privet.errors import MissingExtra
 from privet.planning.odds import attacker_accuracy
-from privet.privacy import ZCDP, ApproxDP, Budget
+from privet.privacy import Budget
 from privet.privacy.statement import NOT_COVERED, in_words
 from privet.report.attack import odds_epsilon, posterior
-from privet.report.pictures import PICTURES, Picture
+from privet.report.pictures import PICTURES, Picture, band_words
 from privet.report.released import Released
 from privet.schema import Schema
 
@@ -42,15 +44,16 @@ def render(model: Any, *, name: str = "", digest: str = "") -> str:
             title=f"Privacy report: {name or type(model).__name__}",
             private=guarantee.private,
             why_not=guarantee.event.why_not_private,
-            headline=str(guarantee.budget),
-            in_words=in_words(guarantee.budget),
+            headline=str(released.promise).removesuffix(" (zero-concentrated)"),
+            kind=f"{_kind(released.promise)} differential privacy of {_unit(released)}",
+            in_words=in_words(released.promise).replace("a given record", released.whom),
             tiles=_tiles(released),
             facts=_facts(released, name, digest),
             pictures=pictures(released),
             coefficients=released.coefficients[:TABLE_ROWS],
             in_units=released.in_table_units,
             score=released.score_name,
-            exact=released.exact,
+            band=band_words(released),
             composition=_composition(model),
             assumptions=guarantee.assumptions,
             not_covered=NOT_COVERED.removeprefix("Not covered: "),
@@ -97,19 +100,17 @@ def _schema(model: Any) -> Schema | None:
 
 
 def _tiles(released: Released) -> list[Tile]:
-    event = released.model.guarantee_.event
-    epsilon, delta = odds_epsilon(event)
-    import numpy as np
-
+    promise, n = released.promise, released.model.guarantee_.event.n
+    epsilon, delta = odds_epsilon(promise)
     after = float(posterior(epsilon, np.array([0.01]))[0])
     rare = f", except in cases of total probability {delta:g}" if delta else ""
     return [
         Tile(
-            f"{100 * attacker_accuracy(event.claim):.3g} %",
-            "of guesses about one record are right at most, from even odds",
+            f"≤ {100 * attacker_accuracy(promise):.3g} %",
+            f"of an attacker's guesses about {released.whom} are right, from even odds",
         ),
-        Tile(f"1 % → {_percent(after)}", f"is the most that a belief of 1 % can grow{rare}"),
-        Tile(f"{event.n:,}", "rows in the training table (public)"),
+        Tile(f"≤ {_percent(after)}", f"is what a suspicion of 1 % can become{rare}"),
+        Tile(f"{n:,}", "rows in the training table (public)"),
     ]
 
 
@@ -121,8 +122,7 @@ def _facts(released: Released, name: str, digest: str) -> list[tuple[str, str]]:
     model, guarantee = released.model, released.model.guarantee_
     event = guarantee.event
     found = [
-        ("Guarantee", _budget(guarantee.budget)),
-        ("It protects", guarantee.unit),
+        *_protects(released),
         ("Neighbours", guarantee.neighbours),
         ("Model", f"{type(model).__name__}, classes {', '.join(map(str, model.classes_))}"),
         ("Table", f"{event.n:,} rows, {model.coef_.shape[1]:,} encoded columns (public)"),
@@ -142,13 +142,33 @@ def _facts(released: Released, name: str, digest: str) -> list[tuple[str, str]]:
     return found
 
 
+def _protects(released: Released) -> list[tuple[str, str]]:
+    guarantee, schema = released.model.guarantee_, released.schema
+    each = [("Guarantee", _budget(guarantee.budget)), ("It protects", guarantee.unit)]
+    if schema is None or schema.person is None:
+        return each
+    person = [("Guarantee", _budget(released.promise)), ("It protects", _unit(released))]
+    if schema.group_size == 1:
+        return person
+    return [*person, ("For one row", _budget(guarantee.budget))]
+
+
+def _unit(released: Released) -> str:
+    schema = released.schema
+    if schema is None or schema.person is None:
+        return str(released.model.guarantee_.unit)
+    rows = "one row" if schema.group_size == 1 else f"{schema.group_size} rows"
+    return f"one person, with at most {rows} by {schema.person.column}"
+
+
+def _kind(budget: Budget) -> str:
+    names = {"pure": "pure", "zcdp": "zero-concentrated", "approx": "approximate"}
+    return names[budget.kind]
+
+
 def _budget(budget: Budget) -> str:
-    kind = "pure differential privacy"
-    if isinstance(budget, ApproxDP):
-        kind = "approximate differential privacy"
-    if isinstance(budget, ZCDP):
-        return str(budget) + " differential privacy"
-    return f"{budget}, {kind}"
+    numbers = str(budget).removesuffix(" (zero-concentrated)")
+    return f"{numbers}, {_kind(budget)} differential privacy"
 
 
 def _composition(model: Any) -> str:

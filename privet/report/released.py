@@ -3,7 +3,7 @@
 The mechanism is built again from the model's declarations and the event's total regularisation, so
 every noise level below is a function of public quantities. Objective perturbation's effect on a
 coefficient depends on the curvature of the rows, which is private; what is told is the least that
-it is for every table, and is called "at least".
+it is for every table ("at least"), and what it is for the plan's typical table ("about").
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from privet.mechanisms.release import Design
 from privet.models.labels import class_weights
 from privet.noise import NOISES
 from privet.planning.bounds import ReleaseNoise, release_noise
+from privet.planning.prediction import typical_curvature
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.group import for_group
 from privet.report.marginal import coordinate_quantile
 from privet.schema import Effect, Schema
 
@@ -35,17 +37,18 @@ TAIL = 0.05
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One released number with the half-width of its 95 % noise band, in the same unit."""
+    """One released number with half-widths of its 95 % noise band, in the same unit."""
 
     name: str
     value: float
-    band: float
+    least: float  # for every table
+    about: float  # for a typical table; the same where the noise is known exactly
     told: str = ""  # in the table's own units, where a schema gives them
 
     @property
     def stands_out(self) -> bool:
         """Whether noise alone would hardly be that large."""
-        return abs(self.value) > self.band
+        return abs(self.value) > self.about
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,19 @@ class Released:
         return replace(design, main=main, event=event)
 
     @property
+    def promise(self) -> Budget:
+        """The guarantee that people ask about: for a person, where the schema names one."""
+        claim = self.model.guarantee_.budget
+        return claim if self.schema is None else for_group(claim, self.schema.group_size)
+
+    @property
+    def whom(self) -> str:
+        """Whom the promise is about."""
+        if self.schema is None or self.schema.person is None:
+            return "a given record"
+        return "a given person"
+
+    @property
     def exact(self) -> bool:
         """Whether the noise on a coefficient is known exactly, or only at least."""
         return self.design.gap is None
@@ -91,11 +107,19 @@ class Released:
         return length / np.sqrt(2.0) if two_rows else length
 
     @cached_property
-    def band(self) -> float:
-        """Half-width that noise on one coefficient of ``coef_`` keeps 95 times in 100."""
+    def band(self) -> tuple[float, float]:
+        """Half-widths that noise on one entry of ``coef_`` keeps 95 times in 100: least, about."""
         design = self.design
         width = coordinate_quantile(design.main, TAIL) * self._mixing
-        return width if self.exact else width * least_response(design.risk, design.n, design.m)
+        if self.exact:
+            return width, width
+        least = least_response(design.risk, design.n, design.m)
+        return width * least, width * typical_response(design)
+
+    @property
+    def usual_noise(self) -> float:
+        """Mean norm of the noise in the release for a typical table."""
+        return usual_noise(self.design)
 
     @property
     def _mixing(self) -> float:
@@ -121,12 +145,14 @@ class Released:
         range to the upper end, and a category's the change for being in it, so that they compare.
         """
         factor = self.schema.factor if self.schema is not None and self.in_table_units else 1.0
+        factor *= self._sign
         told = self._told()
         found = [
             Coefficient(
                 self._name(row, column),
                 float(self.model.coef_[row, column]) * factor,
-                self.band * factor,
+                self.band[0] * abs(factor),
+                self.band[1] * abs(factor),
                 told[column].format(row) if told else "",
             )
             for row in range(len(self.model.coef_))
@@ -138,7 +164,14 @@ class Released:
         if self.schema is None or not self.in_table_units:
             return []
         effects = self.schema.explain(self.model.coef_, self.model.intercept_)[1:]
-        return [_Told(effect) for effect in effects]
+        return [_Told(effect, self._sign) for effect in effects]
+
+    @property
+    def _sign(self) -> float:
+        """-1 where the model's second class is not the one that the schema names last."""
+        if self.schema is None or len(self.model.classes_) > 2:
+            return 1.0
+        return 1.0 if str(self.model.classes_[1]) == str(self.schema.label.classes[-1]) else -1.0
 
     @cached_property
     def feature_names(self) -> Sequence[str]:
@@ -155,33 +188,69 @@ class Released:
 
     @property
     def score_name(self) -> str:
-        """What the score is called."""
-        return "log-odds" if hasattr(self.model, "predict_proba") else "score"
+        """What the score is called, and for which class it speaks."""
+        kind = "log-odds" if hasattr(self.model, "predict_proba") else "score"
+        if len(self.model.classes_) > 2:
+            return kind
+        return f"{kind} of {self.model.classes_[1 if self._sign > 0 else 0]}"
 
     # -- the price -----------------------------------------------------------------------------
 
-    def price(self, factors: Array) -> list[tuple[float, ReleaseNoise]]:
-        """Noise in the release had the budget been ``factors`` times this one."""
+    def price(self, factors: Array) -> list[Price]:
+        """Noise in the release had the budget been ``factors`` times this one.
+
+        The regularisation stays, except where a small budget needs more: the public rule would
+        raise it with the noise, and the price would hide in the shrinkage.
+        """
         event, found = self.model.guarantee_.event, []
         for factor in factors.tolist():
             try:
-                other = replace(self.mechanism, budget=scaled(event.claim, factor))
+                other = replace(
+                    self.mechanism,
+                    budget=scaled(event.claim, factor),
+                    regularization=event.regularization,
+                )
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", RegularizationRaised)
-                    noise = release_noise(other.design(event.n, event.m))
+                    design = other.design(event.n, event.m)
             except DeclarationError:
                 continue  # no such budget, or no design for it
-            found.append((amount(event.claim) * factor, noise))
+            at = amount(event.claim) * factor
+            found.append(Price(at, release_noise(design), usual_noise(design)))
         return found
+
+
+@dataclass(frozen=True)
+class Price:
+    """Noise in the release at one budget: proved bounds, and for a typical table."""
+
+    amount: float
+    noise: ReleaseNoise
+    usual: float
+
+
+def typical_response(design: Design) -> float:
+    """How far a typical table's minimiser moves with ``b``, to first order."""
+    risk = design.risk
+    return 1.0 / (design.n * (risk.regularization + typical_curvature(risk, design.m)))
+
+
+def usual_noise(design: Design) -> float:
+    """Mean norm of the noise in the release for a typical table."""
+    norm = design.main.expected_norm
+    return norm if design.gap is None else norm * typical_response(design)
 
 
 @dataclass(frozen=True)
 class _Told:
     effect: Effect
+    sign: float
 
     def format(self, row: int) -> str:
-        """One score's change with its unit."""
-        return f"{self.effect.changes[row]:+.3g} {self.effect.unit}"
+        """One score's change with its unit; nothing for a category, whose change says it all."""
+        if self.effect.middle is None:
+            return ""
+        return f"{self.sign * self.effect.changes[row]:+.3g} {self.effect.unit}"
 
 
 def _numbered(width: int) -> list[str]:

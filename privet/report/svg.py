@@ -19,10 +19,10 @@ COLOURS = {
     "warm": "#040404",
     "band": "#050505",
     "paper": "#060606",
-    "line": "#070707",
+    "deep": "#070707",
 }
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "svg.fonttype": "none",  # text stays text: it can be read aloud, found and copied
     "svg.hashsalt": "privet",
     "font.size": 9.0,

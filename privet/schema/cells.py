@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,9 +105,7 @@ class Cells:
         self._is_number = kind.is_numeric() or kind == nw.Boolean
         self._is_text = kind in (nw.String, nw.Categorical, nw.Enum)
         if not (self._is_number or self._is_text or kind in (nw.Object, nw.Unknown)):
-            raise DataError(
-                f"Column {name!r} holds {kind}. Turn it into numbers or text before it is encoded."
-            )
+            self._refuse(kind)
 
     def numbers(self) -> Array:
         """Every cell as a number; NaN where there is none."""
@@ -128,8 +126,17 @@ class Cells:
             return self._distinct_numbers()
         if self._is_text and self._series.implementation.is_pyarrow():
             return _distinct_arrow(self._series.to_native())
-        cells = np.asarray(self._series.to_numpy(), dtype=object)
-        return _distinct_objects(cells, only_text=self._is_text and not self._is_pandas())
+        cells = np.asarray(self._series.to_numpy())
+        if cells.dtype.kind == "c":
+            self._refuse("complex numbers")
+        return _distinct_objects(
+            cells.astype(object), only_text=self._is_text and not self._is_pandas()
+        )
+
+    def _refuse(self, what: Any) -> NoReturn:
+        raise DataError(
+            f"Column {self._name!r} holds {what}. Turn it into numbers or text before encoding."
+        )
 
     def _is_pandas(self) -> bool:
         """A pandas column of text may hide other objects behind its first rows."""

@@ -185,12 +185,11 @@ def number(key: str, value: Any) -> float:
             f"{key} is still '?'. Fill in a value that you can name without looking at the data.",
             key,
         )
-    known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
-        value, bool
-    )
-    if not known or not abs(value) <= LARGEST:  # not a number is not below either
+    plain = value.item() if isinstance(value, np.generic) else value
+    known = isinstance(plain, int | float) and not isinstance(plain, bool)
+    if not known or not abs(plain) <= LARGEST:  # not a number is not below either
         raise Misdeclared(f"{key} must be a number between -1e100 and 1e100, got {value!r}.", key)
-    return float(value)
+    return float(plain)
 
 
 def boolean(key: str, value: Any) -> None:

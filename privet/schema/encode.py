@@ -111,10 +111,8 @@ def _write(schema: Schema, batch: Batch, out: NDArray[Any]) -> None:
 def _normalise(out: NDArray[Any], columns: int) -> None:
     """Divide each row by its own norm; zero rows stay.
 
-    First by the largest entry, for the squares of very small ones are zero.
+    An entry is zero or at least 2^-53 in size, so its square does not vanish.
     """
-    largest = np.abs(out).max(axis=1, initial=0.0)
-    out /= np.where(largest > 0.0, largest, 1.0)[:, None]
     norms = np.sqrt(np.einsum("ij,ij->i", out, out, dtype=np.float64))
     shrink = unit_factor(columns) * math.sqrt(columns)
     out *= (shrink / np.where(norms > 0.0, norms, 1.0))[:, None].astype(out.dtype)

@@ -128,22 +128,22 @@ def _typed(schema: Any) -> dict[str, Any]:
     return dict(nw.from_native(schema.empty_table(), eager_only=True).collect_schema())
 
 
-def _checked(batches: Iterator[Any], kind: str) -> Iterator[Batch]:
+def _checked(
+    open_file: Callable[[], Any], each: Callable[[Any], Any], kind: str
+) -> Iterator[Batch]:
     """Arrow batches as ours; a reader's complaint is told without the row it quotes."""
     import narwhals.stable.v2 as nw
 
     pa = _pyarrow()
-    while True:
-        try:
-            batch = next(batches, None)
-        except (pa.ArrowException, OSError, UnicodeError):
-            raise DataError(
-                f"The {kind} file cannot be read to its end: it is damaged, or its rows are not "
-                "all of the same shape."
-            ) from None
-        if batch is None:
-            return
-        yield Batch(nw.from_native(pa.Table.from_batches([batch]), eager_only=True))
+    try:
+        with open_file() as file:
+            for batch in each(file):
+                yield Batch(nw.from_native(pa.Table.from_batches([batch]), eager_only=True))
+    except (pa.ArrowException, OSError, UnicodeError):
+        raise DataError(
+            f"The {kind} file cannot be read to its end: it is damaged, or its rows are not all of "
+            "the same shape."
+        ) from None
 
 
 def _open_parquet(path: Path) -> Table:
@@ -158,11 +158,14 @@ def _open_parquet(path: Path) -> Table:
     ]
 
     def batches(names: list[str]) -> Iterator[Batch]:
-        # text arrives as Arrow's dictionaries; without pre-buffering a row group is never whole in
-        # memory
+        # text arrives as Arrow's dictionaries; no row group is ever whole in memory
         words = [name for name in names if name in text]
-        with pa.parquet.ParquetFile(path, read_dictionary=words, pre_buffer=False, buffer_size=1 << 20) as file:
-            yield from _checked(file.iter_batches(BATCH, columns=names), "Parquet")
+        options = {"read_dictionary": words, "pre_buffer": False, "buffer_size": 1 << 20}
+        return _checked(
+            lambda: pa.parquet.ParquetFile(path, **options),
+            lambda file: file.iter_batches(BATCH, columns=names),
+            "Parquet",
+        )
 
     return Table(_typed(schema), n, batches)
 
@@ -177,8 +180,8 @@ def _open_csv(path: Path) -> Table:
 
     def batches(names: list[str]) -> Iterator[Batch]:
         # in a file of one column a blank line is a row with a gap, and rows are never dropped
-        with _csv_reader(path, names, blank_lines=len(types) == 1) as file:
-            yield from _checked(iter(file), "CSV")
+        blank = len(types) == 1
+        return _checked(lambda: _csv_reader(path, names, blank_lines=blank), iter, "CSV")
 
     return Table(types, None, batches)
 

@@ -73,12 +73,12 @@ def _schema(record: dict[str, Any]) -> Schema:
     from privet.schema.declared import Schema
 
     _refuse_unknown(record, ("rows", "label", "person", "columns"))
-    label = _table(record, "label")
-    columns = {name: _column(record, name) for name in _table(record, "columns")}
+    label = _make(Label, _table(record, "label"), "label")
     person = None
     if "person" in record:
         person = _make(Person, _table(record, "person"), "person")
-    return Schema(columns, _make(Label, label, "label"), person, record.get("rows", "scaled"))
+    columns = {name: _column(record, name) for name in _table(record, "columns")}
+    return Schema(columns, label, person, record.get("rows", "scaled"))
 
 
 def _table(record: dict[str, Any], *path: str) -> dict[str, Any]:

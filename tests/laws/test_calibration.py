@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from privet.errors import DeclarationError, InfeasibleBudget, RegularizationRaised
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, Softmax
 from privet.mechanisms import MECHANISMS, Design, Mechanism, ObjectivePerturbation
-from privet.mechanisms.gap import reserve
+from privet.mechanisms.gap import output_gap, reserve
 from privet.mechanisms.output import DISCRETE_SLACK
 from privet.noise import Gaussian, SphericalLaplace
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
@@ -431,3 +431,15 @@ def test_output_noise_by_hand(
     assert design.event.sensitivity == pytest.approx(sensitivity, rel=3e-4)
     assert design.event.sensitivity > sensitivity
     assert design.main.scale == pytest.approx(expected(sensitivity), rel=3e-4)
+
+
+@every_spending
+def test_output_sensitivity_pays_for_the_gap_and_the_grid(budget: Budget, noise: str) -> None:
+    """Twice the distance at which a minimiser may stop; Gaussian noise pays for rounding too."""
+    design = mechanism("output", Softmax(4), budget, noise).design(N, M)
+    _, gap = output_gap(design.risk, N, M)
+    rounding = math.ldexp(math.sqrt(3 * M), design.exponent) if noise == "gaussian" else 0.0
+    expected = design.risk.minimiser_sensitivity(N) + 2.0 * gap / design.risk.regularization
+    assert design.event.sensitivity == pytest.approx(expected + rounding, rel=1e-12)
+    # the grid is fine enough for the discrete law: its proof asks for 2^20 steps in a deviation
+    assert math.ldexp(design.main.coordinate_sd, -design.exponent) >= 2.0**20

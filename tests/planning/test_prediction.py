@@ -18,7 +18,7 @@ SEED = int(np.random.SeedSequence().generate_state(1)[0])
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
-@pytest.mark.parametrize(("n", "epsilon"), [(1200, 2.0), (1200, 200.0)])
+@pytest.mark.parametrize(("n", "epsilon"), [(1200, 0.5), (1200, 200.0)])
 def test_interval_prediction_on_a_typical_table(mechanism: str, n: int, epsilon: float) -> None:
     """Coin-toss labels and rows along the axes with a tenth of the largest squared norm.
 

@@ -198,6 +198,15 @@ def test_hand_numbers_of_the_jacobian_curve() -> None:
     assert joint.delta(1.0) == 1.0
 
 
+@pytest.mark.parametrize(("left", "factor"), [(0.0624, 2.0), (0.0626, 1.0)])
+def test_below_a_quarter_of_the_squared_shift_only_twice_the_profile_is_proved(
+    left: float, factor: float
+) -> None:
+    shift, k = 0.5, 0.1  # D^2/4 = 1/16
+    found = JacobianCurve("margin", 2, shift, k).delta(left + math.log1p(k))
+    assert found == pytest.approx(factor * gaussian_delta(shift, left), rel=1e-9)
+
+
 @given(jacobian_curves(), orders)
 def test_the_jacobian_is_never_free(curve: JacobianCurve, order: float) -> None:
     """It costs at least the Gaussian mechanism of the same shift, and that at k = 0."""

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+import tests.strategies  # noqa: F401  (loads the settings of hypothesis)
 from privet.schema import Categorical, Column, Label, Numeric, Person, Schema
 
 #: characters that formats, parsers and comparisons treat in a special way
@@ -28,9 +29,8 @@ def numerics(draw: st.DrawFn) -> Numeric:
     log = draw(st.booleans())
     side = st.floats(0, 1e6) | st.just(0.0) if log else BOUND
     low, high = sorted([draw(side), draw(side)])
-    high = (
-        high if high > low and math.log1p(high) > math.log1p(max(low, 0.0)) else low + abs(low) + 1
-    )
+    close = high <= low or (log and math.log1p(high) - math.log1p(low) < 1e-9)
+    high = low + abs(low) + 1 if close else high
     missing = draw(st.none() | st.floats(low, high))
     return Numeric(low, high, log=log, missing=missing, from_data=draw(st.booleans()))
 
@@ -68,9 +68,9 @@ HOSTILE = (
     | st.integers()
     | st.just(10**400)
     | st.booleans()
-    | st.text(ODD + "\0\ud800", max_size=6)
+    | st.text(ODD + "\0", max_size=6)
     | st.sampled_from(["inf", "-inf", "nan", "1e400", " 7 ", "1_0", "0x1", "12abc", "", "１"])
-    | st.sampled_from([b"1", 1j, [1], (1,), {"a": 1}, Decimal("1.5"), Decimal("NaN"), object])
+    | st.sampled_from([b"1", [1], (1,), {"a": 1}, Decimal("1.5"), Decimal("NaN"), object])
 )
 
 

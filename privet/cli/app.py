@@ -1,0 +1,104 @@
+"""The commands under one roof, and how errors leave it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from privet.cli import demo, doctor, ledger, plan, predict, schema, tell, train
+from privet.cli.show import clean
+from privet.errors import PrivetError, PrivetWarning
+
+DEBUG = "PRIVET_DEBUG"
+
+
+def complain(message: str) -> None:
+    """One or two sentences on standard error."""
+    typer.secho("privet: ", err=True, nl=False, fg=typer.colors.RED, bold=True)
+    typer.echo(clean(message), err=True)
+
+
+def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Privet's own warnings as a sentence; those of other packages may quote values: dropped."""
+    if issubclass(category, PrivetWarning):
+        typer.echo(f"Note: {message}", err=True)
+
+
+class Roof(TyperGroup):
+    """Turns every refusal into a sentence and exit code 1, without a traceback.
+
+    An error that is not Privet's own may quote a value from a row, so only its kind is told.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        if os.environ.get(DEBUG):
+            return super().invoke(ctx)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", PrivetWarning)
+                warnings.showwarning = _note
+                return super().invoke(ctx)
+        except PrivetError as error:
+            complain(str(error))
+        except BrokenPipeError:
+            # the reader has gone; nothing may be written at exit either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            where = f": {error.filename}" if error.filename else ""
+            complain(f"{error.strerror or type(error).__name__}{where}.")
+        except MemoryError:
+            complain("There is not enough memory for this table.")
+        except Exception as error:
+            if _is_usage(error):
+                raise
+            complain(
+                f"An unexpected {type(error).__name__} inside Privet; please report it. Its text "
+                f"may quote rows and is not shown; {DEBUG}=1 shows everything."
+            )
+        raise typer.Exit(1)
+
+
+def _is_usage(error: Exception) -> bool:
+    """Typer's own: wrong usage, exits and aborts, which it shows and turns into codes itself."""
+    modules = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
+    return bool(modules & {"typer", "click"})
+
+
+app = typer.Typer(
+    cls=Roof,
+    help="Differentially private classifiers whose epsilon is a theorem.",
+    epilog="Start with: privet demo",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import privet
+
+        typer.echo(f"privet {privet.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def roof(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Differentially private classifiers whose epsilon is a theorem."""
+
+
+for part in (demo, train, predict, plan, tell, doctor):
+    part.register(app)
+app.add_typer(schema.app, name="schema")
+app.add_typer(ledger.app, name="ledger")

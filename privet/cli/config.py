@@ -1,0 +1,59 @@
+"""Flags from a file: ``privet train --config run.toml``.
+
+The file's keys are the names of the flags and arguments. A flag on the command line wins. Paths in
+the file are relative to the file, so that a folder with data, schema and run can be moved.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def _load(ctx: Any, path: Path | None) -> Path | None:
+    if path is None or ctx.resilient_parsing:
+        return path
+    known = {parameter.name: parameter for parameter in ctx.command.params}
+    for name, value in _read(path).items():
+        if name not in known or name in ("config", "help"):
+            names = ", ".join(sorted(set(known) - {"config", "help"}))
+            raise typer.BadParameter(f"{path.name} has an unknown key {name!r}; known are {names}.")
+        if isinstance(value, dict | list):
+            raise typer.BadParameter(f"{name} in {path.name} must be a single value.")
+        ctx.default_map = {**(ctx.default_map or {}), name: _placed(known[name], value, path)}
+    return path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            found = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{path.name} is not TOML: {error}.") from None
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be read: {error.strerror}.") from None
+    return {name.replace("-", "_"): value for name, value in found.items()}
+
+
+def _placed(parameter: Any, value: Any, config: Path) -> Any:
+    """Paths seen from the configuration's folder; everything else as it is."""
+    if getattr(parameter.type, "name", "") in ("path", "file") or parameter.name == "data":
+        return str(config.parent / str(value))
+    if parameter.name == "ledger" and "://" not in str(value):
+        return str(config.parent / str(value))
+    # text, as it would come from the command line; booleans stay, or "false" would be true
+    return value if isinstance(value, bool) else str(value)
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        callback=_load,
+        is_eager=True,
+        help="TOML file with any of the other flags; paths in it are relative to it.",
+    ),
+]

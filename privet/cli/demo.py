@@ -1,0 +1,197 @@
+"""``privet demo``: the whole road on made-up people, with the command for each step."""
+
+from __future__ import annotations
+
+import csv
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from privet.cli.options import Force, command
+from privet.cli.show import free_place, table, working
+
+if TYPE_CHECKING:
+    from privet.cli.study import Split
+    from privet.schema import Schema
+
+FRESH = 10_000
+FILES = {
+    "people.csv": "the made-up table",
+    "schema.toml": "what is public about it: bounds, categories, classes",
+    "model.privet": "the released model: coefficients, schema, guarantee",
+    "statement.txt": "the promise, for signing",
+    "report.html": "the promise with pictures: open it in a browser",
+    "new-people.csv": "people who were not in the table",
+    "predictions.csv": "what the model says about them",
+    "price-of-privacy.png": "accuracy against epsilon",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, demo, "privet demo --out demo-output")
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("demo-output"),
+    rows: Annotated[int, typer.Option(min=200, help="People in the table.")] = 50_000,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of the release.")] = 1.0,
+    study: Annotated[
+        bool, typer.Option(help="Repeat releases at other budgets and draw a picture.")
+    ] = True,
+    force: Force = False,
+) -> None:
+    """Walk the whole road: schema, model, statement, predictions, report.
+
+    The people are made up, so the demo may show what a real release must not: how good the model
+    is on people whose answers are known.
+    """
+    from privet.cli.options import budget_from
+
+    budget = budget_from(epsilon, None, None)
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = [name for name in FILES if study or not name.endswith(".png")]
+    for name in wanted:
+        free_place(out / name, force=force)
+    start = time.perf_counter()
+    schema, truth = _make(out, rows)
+    _release(out, schema, budget)
+    guesses = _predict(out)
+    _judge(out, schema, rows, truth, guesses, study=study)
+    _end(out, wanted, time.perf_counter() - start)
+
+
+def _say(step: str, command: str = "") -> None:
+    typer.secho(f"\n{step}", bold=True)
+    if command:
+        typer.secho(f"$ {command}\n", fg=typer.colors.CYAN)
+
+
+def _make(out: Path, rows: int) -> tuple[Schema, Any]:
+    """Write the tables and the schema; keeps the fresh people's true labels."""
+    from privet.cli.schema import _show
+    from privet.datasets.census_table import census_schema, census_table
+
+    schema = census_schema()
+    _say("1. A table, and what is public about it", f"privet schema check {out / 'schema.toml'}")
+    with working("Making up people"):
+        both = census_table(rows + FRESH, seed=0)
+        people = {name: values[:rows] for name, values in both.items()}
+        fresh = {name: values[rows:] for name, values in both.items()}
+        truth = fresh.pop(schema.label.name)
+        _write(people, out / "people.csv")
+        _write(fresh, out / "new-people.csv")
+        (out / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
+    _show(schema)
+    typer.echo(
+        f"\n{rows:,} made-up people are in {out / 'people.csv'}. The schema names the bounds and\n"
+        "categories of each column, so that nothing is measured on the rows.\n"
+        "The question: does a person earn over 50k?"
+    )
+    return schema, truth
+
+
+def _release(out: Path, schema: Schema, budget: Any) -> None:
+    from privet.cli.tell import as_text, write_report
+    from privet.cli.train import _tell, fit
+
+    people, model = out / "people.csv", out / "model.privet"
+    _say(
+        "2. A private model",
+        f"privet train {people} --schema {out / 'schema.toml'} --epsilon {budget.epsilon:g} "
+        f"--out {model}",
+    )
+    start = time.perf_counter()
+    fitted = fit(people, schema, budget, "logistic", {})
+    fitted.save(model)
+    _tell(fitted, model, time.perf_counter() - start, json=False)
+    _say("3. What was promised", f"privet statement {model}")
+    text = as_text(model)
+    (out / "statement.txt").write_text(text + "\n", encoding="utf-8")
+    typer.echo(text)
+    _say("4. The same with pictures", f"privet report {model} --out {out / 'report.html'}")
+    write_report(model, out / "report.html")
+    typer.echo(f"Open {out / 'report.html'} in a browser.")
+
+
+def _predict(out: Path) -> Any:
+    from privet.cli.predict import predictions, write
+
+    model, fresh, target = out / "model.privet", out / "new-people.csv", out / "predictions.csv"
+    _say("5. Predictions for new people", f"privet predict {model} {fresh} --out {target}")
+    found = predictions(model, fresh, None, probabilities=False)
+    write(found, target)
+    typer.echo(f"{len(found['prediction']):,} people in {target}. Predicting costs no privacy.")
+    return found["prediction"]
+
+
+def _judge(out: Path, schema: Schema, rows: int, truth: Any, guesses: Any, *, study: bool) -> None:
+    """Accuracies on the fresh people, and the picture."""
+    import numpy as np
+
+    from privet.cli import study as studied
+
+    _say("6. How good it is (allowed here: nobody is real)")
+    over = schema.label.classes[1]
+    encoded = schema.encode(out / "people.csv")
+    fresh = schema.encode_features(out / "new-people.csv")
+    train = studied.Split(encoded.x, encoded.y == over)
+    test = studied.Split(fresh, np.asarray(truth == over))
+    majority = float(max(test.y.mean(), 1 - test.y.mean()))
+    plain = studied.without_privacy(train, test)
+    lines = [
+        ("always the larger class", majority, "nothing"),
+        ("the released model", float((guesses == truth).mean()), "what the statement says"),
+    ]
+    if study:
+        lines += _study(train, test, majority, plain, out)
+    lines.append(("scikit-learn, not private", plain, "everything"))
+    shown = [(name, f"{100 * accuracy:.1f} %", price) for name, accuracy, price in lines]
+    table(("model", "right", "what it gives away"), shown, ("right",))
+    typer.echo(f"\nMeasured on the {len(truth):,} new people.")
+
+
+def _study(
+    train: Split, test: Split, majority: float, plain: float, out: Path
+) -> list[tuple[str, float, str]]:
+    from privet.cli import study
+
+    draws = 10
+    with working(f"Repeating {draws * len(study.EPSILONS) * len(study.RECIPES)} releases"):
+        curves = study.accuracies(train, test, draws)
+        study.draw(curves, majority, plain, len(train.x), out / "price-of-privacy.png")
+    means = curves["logistic"].mean(axis=1)
+    return [
+        (
+            f"the same at epsilon = {study.EPSILONS[i]:g}",
+            float(means[i]),
+            f"odds times {factor:.3g}",
+        )
+        for i in (1, 3, 5)
+        for factor in [math.exp(study.EPSILONS[i])]
+    ]
+
+
+def _end(out: Path, wanted: list[str], seconds: float) -> None:
+    _say(f"Files in {out}")
+    for name in wanted:
+        typer.echo(f"  {name:<22}{FILES[name]}")
+    typer.echo(f"\nDone in {seconds:.0f} s.")
+
+
+def _write(columns: dict[str, Any], path: Path) -> None:
+    """CSV with empty cells where something is missing."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        cells = [[_cell(value) for value in values.tolist()] for values in columns.values()]
+        writer.writerows(zip(*cells, strict=True))
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return "" if math.isnan(value) else f"{value:g}"

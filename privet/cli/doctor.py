@@ -1,0 +1,112 @@
+"""``privet doctor``: is everything here that Privet needs?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import typer
+
+from privet.cli.options import Json, command
+from privet.cli.show import as_json, table
+
+#: packages, what they are for, and whether Privet cannot do without
+PACKAGES = (
+    ("numpy", "numbers", True),
+    ("scipy", "special functions, sparse tables", True),
+    ("scikit-learn", "the models' contract", True),
+    ("dp-accounting", "accounting of budgets", True),
+    ("narwhals", "tables of every kind", True),
+    ("threadpoolctl", "one thread for linear algebra", True),
+    ("typer", "the command line", True),
+    ("rich", "the command line", True),
+    ("matplotlib", "pictures", False),
+    ("jinja2", "reports", False),
+    ("pyarrow", "CSV and Parquet files", False),
+    ("opendp", "exact Gaussian noise", False),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check and its outcome."""
+
+    what: str
+    state: Literal["good", "missing", "bad"]
+    told: str
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, doctor, "privet doctor --json")
+
+
+def doctor(json: Json = False) -> None:
+    """Check the installation: versions, extras, the source of randomness, the disk."""
+    found = [_python(), *map(_package, PACKAGES), _randomness(), _disk(), _release()]
+    sick = any(finding.state == "bad" for finding in found)
+    if json:
+        as_json({"healthy": not sick, "findings": [asdict(finding) for finding in found]})
+    else:
+        table(("", "check", "found"), [(one.state, one.what, one.told) for one in found])
+        typer.echo("\nSomething is wrong; see above." if sick else "\nPrivet is well.")
+    if sick:
+        raise typer.Exit(1)
+
+
+def _python() -> Finding:
+    good = sys.version_info >= (3, 11)
+    told = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Finding("Python", "good" if good else "bad", told)
+
+
+def _package(package: tuple[str, str, bool]) -> Finding:
+    from importlib.metadata import PackageNotFoundError, version
+
+    name, purpose, needed = package
+    try:
+        return Finding(name, "good", f"{version(name)}: {purpose}")
+    except PackageNotFoundError:
+        told = f"not installed: {purpose}"
+        return Finding(name, "bad" if needed else "missing", told)
+
+
+def _randomness() -> Finding:
+    try:
+        different = len({os.urandom(16) for _ in range(64)}) == 64
+    except NotImplementedError:
+        different = False
+    told = "the operating system's source answers" if different else "no source of randomness"
+    return Finding("randomness", "good" if different else "bad", told)
+
+
+def _disk() -> Finding:
+    """A ledger and a model file must reach the disk before anything is released."""
+    import tempfile
+
+    try:
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"privet")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return Finding("disk", "bad", f"a file cannot be written durably: {error.strerror}")
+    return Finding("disk", "good", "files are written durably")
+
+
+def _release() -> Finding:
+    """One small fit from end to end."""
+    try:
+        import numpy as np
+
+        from privet.models import LogisticRegression
+
+        x = np.linspace(-1.0, 1.0, 200)[:, None]
+        model = LogisticRegression(1.0).fit(x, x[:, 0] > 0)
+        good = model.guarantee_.private and bool(np.isfinite(model.coef_).all())
+    except Exception as error:
+        return Finding("a fit", "bad", f"failed with {type(error).__name__}")
+    return Finding("a fit", "good" if good else "bad", "200 made-up rows at epsilon = 1")

@@ -1,0 +1,123 @@
+"""``privet plan``: what a fit will be like, before anything is read or spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from privet.cli.config import Config
+from privet.cli.options import (
+    Delta,
+    Epsilon,
+    Force,
+    Json,
+    Mechanism,
+    Noise,
+    Regularization,
+    Rho,
+    budget_from,
+    command,
+    required,
+)
+from privet.cli.show import as_json, free_place
+
+if TYPE_CHECKING:
+    from privet.planning import Plan
+    from privet.privacy.budget import Budget
+
+EXAMPLE = "privet plan --rows 50000 --columns 60 --epsilon 1 --picture plan.png"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, plan, EXAMPLE)
+
+
+def plan(
+    rows: Annotated[int | None, typer.Option(help="Rows of the table.")] = None,
+    columns: Annotated[int | None, typer.Option(help="Encoded columns.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="Take columns and classes from this schema.")
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    loss: Annotated[
+        Literal["logistic", "huber", "smooth_hinge"], typer.Option(help="What is minimised.")
+    ] = "logistic",
+    classes: Annotated[int, typer.Option(help="Number of classes.")] = 2,
+    mechanism: Mechanism = "objective",
+    noise: Noise = "auto",
+    regularization: Regularization = None,
+    norm_bound: Annotated[float, typer.Option(help="Declared bound on the rows' norms.")] = 1.0,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw noise and risk against the rows (png, svg, pdf).")
+    ] = None,
+    over: Annotated[
+        Literal["n", "d", "epsilon", "rho", "regularization"],
+        typer.Option(help="What the picture varies."),
+    ] = "n",
+    force: Force = False,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Say from public numbers alone how much noise, risk and accuracy to expect.
+
+    Nothing is read and nothing is spent, so try as many plans as you like.
+    """
+    budget = budget_from(epsilon, delta, rho)
+    if picture is not None:
+        free_place(picture, force=force)
+    options: dict[str, Any] = {"loss": loss, "mechanism": mechanism, "noise": noise}
+    options |= {"norm_bound": norm_bound, "n": required(rows, "--rows")}
+    options["regularization"] = "auto" if regularization is None else regularization
+    found, group = _planned(budget, columns, classes, schema, options)
+    if picture is not None:
+        found.plot(picture, over=over)
+    if json:
+        as_json(_finite(found.to_dict()))
+        return
+    typer.echo(str(found))
+    if group > 1:
+        typer.echo(f"\nFor a person with {group} rows the guarantee is {budget}.")
+    if picture is not None:
+        typer.echo(f"\nPicture: {picture}")
+
+
+def _planned(
+    budget: Budget,
+    columns: int | None,
+    classes: int,
+    schema: Path | None,
+    options: dict[str, Any],
+) -> tuple[Plan, int]:
+    """The plan, and how many rows a person may have."""
+    from privet.planning import plan as make
+    from privet.privacy.group import per_row
+
+    width, kinds, group = _size(columns, classes, schema)
+    return make(d=width, classes=kinds, budget=per_row(budget, group), **options), group
+
+
+def _size(columns: int | None, classes: int, schema: Path | None) -> tuple[int, int, int]:
+    """Columns, classes and rows of a person: from the flags, or from the schema."""
+    if (columns is None) == (schema is None):
+        raise typer.BadParameter("give either --columns or --schema.")
+    if schema is None:
+        assert columns is not None
+        return columns, classes, 1
+    from privet.schema import Schema
+
+    declared = Schema.from_toml(schema)
+    return declared.width, len(declared.label.classes), declared.group_size
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and abs(value) == float("inf") else value

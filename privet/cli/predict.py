@@ -1,0 +1,147 @@
+"""``privet predict``: a released model on a new table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from privet.cli.config import Config
+from privet.cli.options import Force, Json, command, required
+from privet.cli.show import as_json, facts, free_place, working
+from privet.errors import DataError, DeclarationError
+
+if TYPE_CHECKING:
+    from privet.schema import Schema
+
+EXAMPLE = "privet predict model.privet new.csv --out predictions.csv"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, predict, EXAMPLE)
+
+
+def predict(
+    model: Annotated[Path | None, typer.Argument(help="A model that privet train wrote.")] = None,
+    data: Annotated[Path | None, typer.Argument(help="CSV or Parquet file.")] = None,
+    out: Annotated[
+        Path, typer.Option(help="CSV or Parquet file to write; - is standard output.")
+    ] = Path("-"),
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add a column for each class.")
+    ] = False,
+    schema: Annotated[
+        Path | None, typer.Option(help="Schema, for a model file that holds none.")
+    ] = None,
+    force: Force = False,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Predict the class of each row of a table, in its order. Costs no privacy.
+
+    Rows are encoded by the schema in the model file; the table needs no label.
+    """
+    model, data = required(model, "MODEL"), required(data, "DATA")
+    to_screen = str(out) == "-"
+    if to_screen and json:
+        raise typer.BadParameter("--json needs --out with a file.")
+    if not to_screen:
+        free_place(out, force=force)
+    columns = predictions(model, data, schema, probabilities=probabilities)
+    if to_screen:
+        _write_csv(columns, sys.stdout)
+        return
+    write(columns, out)
+    rows = len(columns["prediction"])
+    if json:
+        as_json({"predictions": str(out), "rows": rows, "columns": list(columns)})
+    else:
+        facts([("Predicted", f"{rows:,} rows, in the order of {data.name}"), ("File", str(out))])
+
+
+def predictions(
+    path: Path, data: Path, schema: Path | None, *, probabilities: bool
+) -> dict[str, Any]:
+    """Columns of the answer by name."""
+    from privet.store import load
+
+    model = load(path)
+    declared = schema_of(model, schema)
+    with working(f"Reading and encoding {data.name}"):
+        x = declared.encode_features(data)
+    if x.shape[1] != model.coef_.shape[1]:
+        raise DeclarationError(
+            "The schema does not fit the model: it has another number of columns."
+        )
+    if len(x) == 0:
+        raise DataError("The table has no rows.")
+    found = {"prediction": model.predict(x)}
+    if probabilities:
+        if not hasattr(model, "predict_proba"):
+            raise DeclarationError(f"A {type(model).__name__} has no probabilities.")
+        shares = model.predict_proba(x)
+        found |= {f"probability of {c}": shares[:, i] for i, c in enumerate(model.classes_)}
+    return found
+
+
+def schema_of(model: Any, path: Path | None = None) -> Schema:
+    """The schema in the model file, or the given one for a file without."""
+    from privet.schema import Schema
+
+    if path is not None:
+        return Schema.from_toml(path)
+    if getattr(model, "schema_", None) is None:
+        raise DeclarationError(
+            "The model file holds no schema, so rows of a table cannot be encoded. Give one with "
+            "--schema, or predict in Python with encoded rows."
+        )
+    return Schema.from_toml(model.schema_)
+
+
+def write(columns: dict[str, Any], out: Path) -> None:
+    """CSV, or Parquet by its name; all or nothing."""
+    handle, temporary = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
+    os.close(handle)
+    try:
+        if out.suffix.lower() in (".parquet", ".pq"):
+            _write_parquet(columns, temporary)
+        else:
+            with open(temporary, "w", encoding="utf-8", newline="") as file:
+                _write_csv(columns, file)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(out)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _write_csv(columns: dict[str, Any], file: Any) -> None:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    texts = [
+        [f"{value:.6g}" for value in values] if name != "prediction" else values.tolist()
+        for name, values in columns.items()
+    ]
+    writer.writerows(zip(*texts, strict=True))
+    file.write(buffer.getvalue())
+
+
+def _write_parquet(columns: dict[str, Any], path: str) -> None:
+    from privet.errors import MissingExtra
+
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtra(
+            "Writing Parquet needs pyarrow: pip install 'privet[parquet]'."
+        ) from error
+    parquet.write_table(pa.table({name: pa.array(v.tolist()) for name, v in columns.items()}), path)

@@ -1,0 +1,96 @@
+"""What commands print: results on standard output, progress and complaints on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from privet.errors import DeclarationError
+
+
+def clean(text: str) -> str:
+    """Text for a terminal: a name in somebody's file must not move the cursor."""
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def as_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    typer.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A turning sign on a terminal while something takes its time; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(what, total=None)
+        yield
+
+
+def facts(lines: Sequence[tuple[str, str]], *, width: int = 12) -> None:
+    """Names on the left, words on the right, wrapped to the terminal."""
+    import shutil
+    import textwrap
+
+    room = max(min(shutil.get_terminal_size((88, 24)).columns, 100), width + 30)
+    for name, text in lines:
+        lead = f"{name:<{width}} "
+        typer.echo(
+            textwrap.fill(
+                clean(text),
+                room,
+                initial_indent=lead,
+                subsequent_indent=" " * len(lead),
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+        )
+
+
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()
+) -> None:
+    """A plain table; the columns named in ``numbers`` are right-aligned."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    found = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        found.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
+    for row in rows:
+        found.add_row(*(_plain(cell) for cell in row))
+    Console(file=sys.stdout, highlight=False).print(found)
+
+
+def _plain(cell: str) -> Any:
+    from rich.text import Text
+
+    return Text(clean(cell))  # square brackets of a name are no markup
+
+
+def free_place(path: Path, *, force: bool) -> None:
+    """Refuse, before anything is spent, a place where the result cannot be written."""
+    import os
+
+    folder = path.parent
+    if not folder.is_dir():
+        raise DeclarationError(f"There is no folder {str(folder)!r} to write {path.name} into.")
+    if path.is_dir() or not os.access(folder, os.W_OK):
+        raise DeclarationError(f"{str(path)!r} cannot be written.")
+    if path.exists() and not force:
+        raise DeclarationError(
+            f"{path.name} is already there. Choose another name, or add --force."
+        )

@@ -1,0 +1,183 @@
+"""``privet train``: from a raw table and a schema to a released model."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from privet.cli.config import Config
+from privet.cli.options import (
+    Delta,
+    Epsilon,
+    Force,
+    Json,
+    Mechanism,
+    Noise,
+    Regularization,
+    Rho,
+    budget_from,
+    command,
+    ledger_url,
+    required,
+)
+from privet.cli.show import as_json, facts, free_place, working
+
+if TYPE_CHECKING:
+    from privet.privacy.budget import Budget
+    from privet.schema import Schema
+
+EXAMPLE = "privet train people.csv --schema schema.toml --epsilon 1 --out model.privet"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, train, EXAMPLE)
+
+
+def train(
+    data: Annotated[Path | None, typer.Argument(help="CSV or Parquet file.")] = None,
+    schema: Annotated[Path | None, typer.Option(help="Declared columns and label, TOML.")] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    model: Annotated[Literal["logistic", "svm"], typer.Option(help="What to fit.")] = "logistic",
+    mechanism: Mechanism = "objective",
+    noise: Noise = "auto",
+    regularization: Regularization = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Charge this ledger: a file, or sqlite:///file.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The model file to write.")] = None,
+    force: Force = False,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Fit a private classifier on a raw table and write the released model.
+
+    Every column is encoded by its declaration in the schema; columns that the schema does not name
+    are not read. The budget is spent once, and from a ledger if one is given.
+    """
+    budget = budget_from(epsilon, delta, rho)
+    if (ledger is None) != (dataset is None):
+        raise typer.BadParameter("--ledger and --dataset go together.")
+    data, out = required(data, "DATA"), required(out, "--out")
+    free_place(out, force=force)
+    declared = _declared(required(schema, "--schema"))
+    options: dict[str, Any] = {"mechanism": mechanism, "noise": noise}
+    options["regularization"] = "auto" if regularization is None else regularization
+    if ledger is not None:
+        from privet.privacy.ledger import Ledger
+
+        options |= {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
+        _mind_the_unit(declared)
+    start = time.perf_counter()
+    fitted = fit(data, declared, budget, model, options)
+    fitted.save(out)
+    _tell(fitted, out, time.perf_counter() - start, json=json)
+
+
+def _mind_the_unit(schema: Schema) -> None:
+    """A ledger counts what a release costs one row; with several rows a person, say so."""
+    if schema.group_size > 1:
+        typer.echo(
+            f"Note: the ledger's cap is for one row; a person may have {schema.group_size}, and "
+            "is charged that many times as much (in rho: its square).",
+            err=True,
+        )
+
+
+def _declared(path: Path) -> Schema:
+    """The schema, refused while a declaration still waits for a person."""
+    from privet.errors import DeclarationError
+    from privet.schema import Schema
+
+    declared = Schema.from_toml(path)
+    if declared.unconfirmed:
+        names = ", ".join(declared.unconfirmed[:5]) + (" ..." if declared.unconfirmed[5:] else "")
+        raise DeclarationError(
+            f"The schema has declarations that were read from the data and that nobody has "
+            f"confirmed: {names}. Replace each by what you can name without looking, and remove "
+            "its from_data mark."
+        )
+    return declared
+
+
+def fit(data: Path, schema: Schema, budget: Budget, model: str, options: dict[str, Any]) -> Any:
+    """Encode and fit; the model carries the schema's text from then on."""
+    from privet.models import LinearSVC, LogisticRegression
+    from privet.privacy.group import per_row
+
+    kind = {"logistic": LogisticRegression, "svm": LinearSVC}[model]
+    unfitted = kind(
+        per_row(budget, schema.group_size), classes=list(schema.label.classes), **options
+    )
+    with working(f"Reading and encoding {data.name}"):
+        x, y = schema.encode(data)
+    with working(f"Fitting on {len(x):,} rows of {x.shape[1]} encoded columns"):
+        fitted = unfitted.fit(x, y)
+    fitted.schema_ = schema.to_toml()
+    told = (*fitted.guarantee_.assumptions, *declarations(schema, budget))
+    fitted.guarantee_ = replace(fitted.guarantee_, assumptions=told)
+    return fitted
+
+
+def declarations(schema: Schema, budget: Budget) -> list[str]:
+    """What the schema adds to the list of things relied upon."""
+    told = [
+        f"the schema: bounds, categories and classes of {len(schema.columns)} columns and the "
+        "label, named without looking at the rows"
+    ]
+    if schema.person is not None:
+        k = schema.group_size
+        rows = "one row" if k == 1 else f"{k} rows"
+        told.append(
+            f"that the column {schema.person.column!r} says whose row it is: at most {rows} of a "
+            f"person count, and for a person with all of them the guarantee is {budget}"
+        )
+    return told
+
+
+def _tell(model: Any, out: Path, seconds: float, *, json: bool) -> None:
+    guarantee, memory = model.guarantee_, peak_memory()
+    if json:
+        as_json(
+            {
+                "model": str(out),
+                "guarantee": guarantee.to_json(),
+                "classes": model.classes_.tolist(),
+                "columns": int(model.coef_.shape[1]),
+                "regularization": model.regularization_,
+                "seconds": round(seconds, 3),
+                "peak_memory_bytes": memory,
+            }
+        )
+        return
+    used = "" if memory is None else f", at most {memory / 2**20:,.0f} MB of memory"
+    facts(
+        [
+            (
+                "Released",
+                f"{out}: {type(model).__name__} on {model.coef_.shape[1]} encoded columns",
+            ),
+            ("Guarantee", str(guarantee)),
+            ("Theorem", guarantee.theorem),
+            ("Took", f"{seconds:.1f} s{used}"),
+            ("Next", f"privet statement {out}   privet report {out}"),
+        ]
+    )
+
+
+def peak_memory() -> int | None:
+    """The most memory that this process has held, in bytes, where the system tells."""
+    try:
+        import resource
+        import sys
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(most if sys.platform == "darwin" else most * 1024)

@@ -1,0 +1,3 @@
+from tests.cli.people import people
+
+__all__ = ["people"]

@@ -1,0 +1,62 @@
+"""A small raw table, its schema and a model from it, made once for all tests of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from privet.cli.app import app
+from privet.cli.demo import _write
+from privet.datasets import census_schema, census_table
+
+ROWS = 1500
+#: a value that is in the rows and may be nowhere else
+CANARY = "Xq7canary"
+
+
+def run(*arguments: Any, **options: Any) -> Result:
+    """``privet`` with these arguments, in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], **options)
+
+
+def refused(result: Result, *words: str) -> None:
+    """Exit code 1, a sentence on standard error, no traceback."""
+    assert result.exit_code == 1, result.output
+    assert result.stderr.startswith("privet: ")
+    assert "Traceback" not in result.output
+    assert len(result.stderr) < 600
+    for word in words:
+        assert word in result.stderr
+
+
+def misused(result: Result, *words: str) -> None:
+    """Exit code 2 and no traceback."""
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    for word in words:
+        assert word in " ".join(result.stderr.split())
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with people.csv, schema.toml and model.privet."""
+    folder = tmp_path_factory.mktemp("people")
+    table = census_table(ROWS, seed=1)
+    table["region"][:3] = CANARY
+    _write(table, folder / "people.csv")
+    (folder / "schema.toml").write_text(census_schema().to_toml())
+    trained = run(
+        "train",
+        folder / "people.csv",
+        "--schema",
+        folder / "schema.toml",
+        "--epsilon",
+        "3",
+        "--out",
+        folder / "model.privet",
+    )
+    assert trained.exit_code == 0, trained.output
+    return folder
