@@ -4,7 +4,7 @@
     |-- DeclarationError (ValueError)    a public parameter is missing, malformed or impossible
     |   `-- InfeasibleBudget             the budget is too small for this regularisation
     |-- DataError (ValueError)           the rows break what was declared; nothing was charged
-    |-- BudgetExceeded                   the charge does not fit under the cap; nothing was read
+    |-- BudgetExceeded                   the charge does not fit under the cap; nothing released
     |-- LedgerError (RuntimeError)       the ledger cannot be read, written or believed
     |-- NotConverged (RuntimeError)      the minimum was not reached; charged, nothing released
     `-- MissingExtra (ImportError)       an optional package is needed; the message names the extra

@@ -22,6 +22,9 @@ Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Shape = tuple[int, ...]
 
+# Below this, of 2^63, a number takes more bits: one draw in two million.
+SMALL = 1 << 42
+
 
 class Randomness(ABC):
     """A source of uniform 64-bit words, and the two transforms that the noises need."""
@@ -32,13 +35,26 @@ class Randomness(ABC):
     def words(self, shape: Shape) -> Words:
         """Independent uniform 64-bit integers."""
 
-    def normals(self, shape: Shape) -> Array:
-        """Standard normals: 52 bits choose the tail probability, one more bit the sign.
+    def _units(self, words: Words) -> Array:
+        """The upper 63 bits of each word as a number in (0, 1), fine where it is small.
 
-        Inverting the lower tail keeps the far tails accurate, up to 8.3 standard deviations.
+        52 bits are enough for an ordinary number. A small one would have neighbours so far apart
+        that its logarithm, a large noise, tells them apart on the public grid; so it gets the rest
+        of its word and 52 bits more.
         """
+        upper = words >> np.uint64(1)
+        units = ((upper >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-52
+        small = upper < np.uint64(SMALL)
+        if small.any():
+            more = self.words((int(small.sum()),)) >> np.uint64(12)
+            fraction = (more.astype(np.float64) + 0.5) * 2.0**-52
+            units[small] = (upper[small].astype(np.float64) + fraction) * 2.0**-63
+        return units
+
+    def normals(self, shape: Shape) -> Array:
+        """Standard normals: the upper bits choose the tail probability, the last one the sign."""
         words = self.words(shape)
-        tail = ndtri(0.5 * _open_unit(words))
+        tail = ndtri(0.5 * self._units(words))
         return np.asarray(np.where((words & np.uint64(1)).astype(bool), tail, -tail))
 
     def gammas(self, count: int, shape_parameter: int) -> Array:
@@ -49,16 +65,8 @@ class Randomness(ABC):
         for start in range(0, count, step):
             part = slice(start, min(start + step, count))
             words = self.words((part.stop - part.start, shape_parameter))
-            total[part] = -np.log(_open_unit(words)).sum(axis=1)
+            total[part] = -np.log(self._units(words)).sum(axis=1)
         return total
-
-
-def _open_unit(words: Words) -> Array:
-    """The upper 52 bits as a number in (0, 1): exact, never 0 and never 1.
-
-    With 53 bits the half could not be represented, and the largest word would round to 1.
-    """
-    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@
 The header names the model, its public parameters, its guarantee and each array's dtype and shape,
 and may hold the text of the schema that its columns were encoded by (``model.schema_``).
 Nothing in a file is executed; sizes are checked against the file before anything is allocated, the
-digest before anything is believed. Files are written beside their place, synced and renamed, so a
-crash leaves the old file or the new one.
+digest before anything is believed. The digest shows damage, not who wrote the file: keep model
+files where only those may write who may release models. Files are written beside their place,
+synced and renamed, so a crash leaves the old file or the new one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from privet.errors import DataError, DeclarationError
 from privet.models import MODELS
 from privet.privacy.budget import as_budget, budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
+from privet.risk import norm_bound
 
 MAGIC = b"PRIVET\x01\n"
 DIGEST = hashlib.sha256().digest_size
@@ -66,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     header, raw = _read(Path(path))
     try:
         return _build(header, raw)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(
@@ -103,10 +105,14 @@ def _labels_out(labels: NDArray[Any]) -> dict[str, Any]:
 
 
 def _labels_in(record: dict[str, Any]) -> NDArray[Any]:
-    dtype = np.dtype(str(record["dtype"]))
-    if dtype.kind not in LABEL_KINDS:
+    kind = np.dtype(str(record["dtype"])).kind
+    if kind not in LABEL_KINDS or not isinstance(record["values"], list):
         raise DataError("The model file declares labels of a type that is not allowed.")
-    return np.array(record["values"], dtype=dtype)
+    if kind == "U":  # numpy finds the width itself: a declared one could ask for any memory
+        return np.array([_text(value) for value in record["values"]])
+    if not all(isinstance(value, bool | int | float) for value in record["values"]):
+        raise DataError("The model file declares labels of a type that is not allowed.")
+    return np.array(record["values"], dtype=np.dtype(str(record["dtype"])))
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -152,10 +158,14 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     if len(lead) + len(rest) != size or hashlib.sha256(body).digest() != digest:
         raise _damaged(path)
     try:
-        header = json.loads(body[start : start + length])
-    except ValueError as error:
+        header = json.loads(body[start : start + length], parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
         raise _damaged(path) from error
     return dict(header), body[start + length :]
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number that a header may hold")
 
 
 def _damaged(path: Path) -> DataError:
@@ -168,13 +178,14 @@ def _damaged(path: Path) -> DataError:
 def _build(header: dict[str, Any], raw: bytes) -> Any:
     if header["model"] not in MODELS:
         raise DataError("The model file names a model that this Privet does not have.")
-    parameters = dict(header["parameters"])
+    parameters = {**header["parameters"], "ledger": None}
     parameters["budget"] = budget_from_json(parameters["budget"])
     if isinstance(parameters["classes"], dict):
         parameters["classes"] = _labels_in(parameters["classes"]).tolist()
     if parameters["class_weight"] is not None:
         parameters["class_weight"] = dict(parameters["class_weight"])
     model = MODELS[header["model"]](**parameters)
+    norm_bound(model.norm_bound)
     for name, array in _arrays(header["arrays"], raw).items():
         setattr(model, name, array)
     model.classes_ = _labels_in(header["classes"])
@@ -184,7 +195,8 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
     if "schema" in header:
         model.schema_ = _text(header["schema"])
     if header["feature_names"]:
-        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+        names = [_text(name) for name in header["feature_names"]]
+        model.feature_names_in_ = np.array(names, dtype=object)
     rows = 1 if len(model.classes_) == 2 else len(model.classes_)
     if model.coef_.shape != (rows, model.n_features_in_) or model.intercept_.shape != (rows,):
         raise DataError("The model file's arrays do not fit its classes and columns.")
@@ -193,7 +205,7 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise DataError("The model file's schema is not text.")
+        raise DataError("The model file holds something else where text is expected.")
     return value
 
 

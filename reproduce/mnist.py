@@ -30,8 +30,8 @@ TWIN = 1e-5  # regularisation of the non-private twins
 INTRO = """# MNIST, ten digits, linear models
 
 Written by `python reproduce/mnist.py`. Accuracy of one release on the 10,000 test images, trained
-on 60,000, with the standard error that 10,000 images have. Unit-norm pixel rows, no intercept, delta = 1e-5,
-`regularization="auto"`. Softmax has one budget for its 9 x 784 parameters;
+on 60,000, with the standard error that 10,000 images have. Unit-norm pixel rows, no intercept,
+delta = 1e-5, `regularization="auto"`. Softmax has one budget for its 9 x 784 parameters;
 one-against-the-rest fits ten logistic models at a tenth of rho each.
 """
 

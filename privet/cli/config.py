@@ -12,18 +12,22 @@ from typing import Annotated, Any
 
 import typer
 
+#: keys whose values are files
+PATHS = ("data", "schema", "out", "picture")
+
 
 def _load(ctx: Any, path: Path | None) -> Path | None:
     if path is None or ctx.resilient_parsing:
         return path
-    known = {parameter.name: parameter for parameter in ctx.command.params}
+    known = {str(parameter.name) for parameter in ctx.command.params}
     for name, value in _read(path).items():
         if name not in known or name in ("config", "help"):
-            names = ", ".join(sorted(set(known) - {"config", "help"}))
+            names = ", ".join(sorted(known - {"config", "help"}))
             raise typer.BadParameter(f"{path.name} has an unknown key {name!r}; known are {names}.")
         if isinstance(value, dict | list):
             raise typer.BadParameter(f"{name} in {path.name} must be a single value.")
-        ctx.default_map = {**(ctx.default_map or {}), name: _placed(known[name], value, path)}
+        placed = _placed(path.parent, str(ctx.command.name), name, value)
+        ctx.default_map = {**(ctx.default_map or {}), name: placed}
     return path
 
 
@@ -34,16 +38,15 @@ def _read(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"{path.name} is not TOML: {error}.") from None
     except OSError as error:
-        raise typer.BadParameter(f"{path} cannot be read: {error.strerror}.") from None
+        raise typer.BadParameter(f"{path.name} cannot be read: {error.strerror}.") from None
     return {name.replace("-", "_"): value for name, value in found.items()}
 
 
-def _placed(parameter: Any, value: Any, config: Path) -> Any:
-    """Paths seen from the configuration's folder; everything else as it is."""
-    if getattr(parameter.type, "name", "") in ("path", "file") or parameter.name == "data":
-        return str(config.parent / str(value))
-    if parameter.name == "ledger" and "://" not in str(value):
-        return str(config.parent / str(value))
+def _placed(folder: Path, command: str, name: str, value: Any) -> Any:
+    """Paths seen from the configuration's folder; everything else as on the command line."""
+    is_path = name in PATHS or (name, command) == ("model", "predict")
+    if is_path or (name == "ledger" and "://" not in str(value)):
+        return str(folder / str(value))
     # text, as it would come from the command line; booleans stay, or "false" would be true
     return value if isinstance(value, bool) else str(value)
 

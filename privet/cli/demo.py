@@ -60,7 +60,7 @@ def demo(
     schema, truth = _make(out, rows)
     _release(out, schema, budget)
     guesses = _predict(out)
-    _judge(out, schema, rows, truth, guesses, study=study)
+    _judge(out, schema, (truth, guesses), budget, study=study)
     _end(out, wanted, time.perf_counter() - start)
 
 
@@ -128,12 +128,15 @@ def _predict(out: Path) -> Any:
     return found["prediction"]
 
 
-def _judge(out: Path, schema: Schema, rows: int, truth: Any, guesses: Any, *, study: bool) -> None:
+def _judge(
+    out: Path, schema: Schema, answers: tuple[Any, Any], budget: Any, *, study: bool
+) -> None:
     """Accuracies on the fresh people, and the picture."""
     import numpy as np
 
     from privet.cli import study as studied
 
+    truth, guesses = answers
     _say("6. How good it is (allowed here: nobody is real)")
     over = schema.label.classes[1]
     encoded = schema.encode(out / "people.csv")
@@ -144,7 +147,7 @@ def _judge(out: Path, schema: Schema, rows: int, truth: Any, guesses: Any, *, st
     plain = studied.without_privacy(train, test)
     lines = [
         ("always the larger class", majority, "nothing"),
-        ("the released model", float((guesses == truth).mean()), "what the statement says"),
+        ("the released model", float((guesses == truth).mean()), _odds(budget.epsilon)),
     ]
     if study:
         lines += _study(train, test, majority, plain, out)
@@ -165,21 +168,20 @@ def _study(
         study.draw(curves, majority, plain, len(train.x), out / "price-of-privacy.png")
     means = curves["logistic"].mean(axis=1)
     return [
-        (
-            f"the same at epsilon = {study.EPSILONS[i]:g}",
-            float(means[i]),
-            f"odds times {factor:.3g}",
-        )
+        (f"the same at epsilon = {study.EPSILONS[i]:g}", float(means[i]), _odds(study.EPSILONS[i]))
         for i in (1, 3, 5)
-        for factor in [math.exp(study.EPSILONS[i])]
     ]
+
+
+def _odds(epsilon: float) -> str:
+    return f"odds change by {math.exp(epsilon):.3g} at most"
 
 
 def _end(out: Path, wanted: list[str], seconds: float) -> None:
     _say(f"Files in {out}")
     for name in wanted:
         typer.echo(f"  {name:<22}{FILES[name]}")
-    typer.echo(f"\nDone in {seconds:.0f} s.")
+    typer.echo(f"\nDone in {seconds:.0f} s. Look at {out / 'report.html'} first.")
 
 
 def _write(columns: dict[str, Any], path: Path) -> None:

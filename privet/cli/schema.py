@@ -48,7 +48,8 @@ def draft(
     facts(
         [
             ("Draft", str(out)),
-            ("Next", f"answer what it asks, then: privet schema check {out} {data}"),
+            ("Next", "answer what it asks, then:"),
+            ("", f"privet schema check {out} {data}"),
         ]
     )
 
@@ -107,10 +108,10 @@ def _as_dict(declared: Schema) -> dict[str, Any]:
 
 def _show(declared: Schema) -> None:
     rows = [
-        (name, _words(column), str(column.width), "from the data" if column.from_data else "")
+        (name, _words(column) + (" (from the data)" if column.from_data else ""), str(column.width))
         for name, column in declared.columns.items()
     ]
-    table(("column", "declared", "encoded", "unconfirmed"), rows, numbers=("encoded",))
+    table(("column", "declared", "encoded"), rows, numbers=("encoded",))
     classes = ", ".join(str(value) for value in declared.label.classes)
     lines = [
         ("Label", f"{declared.label.name}: {classes}"),

@@ -40,13 +40,16 @@ def working(what: str) -> Iterator[None]:
 
 
 def facts(lines: Sequence[tuple[str, str]], *, width: int = 12) -> None:
-    """Names on the left, words on the right, wrapped to the terminal."""
+    """Names on the left, words on the right, wrapped to the terminal; commands stay whole."""
     import shutil
     import textwrap
 
     room = max(min(shutil.get_terminal_size((88, 24)).columns, 100), width + 30)
     for name, text in lines:
         lead = f"{name:<{width}} "
+        if text.startswith("privet "):
+            typer.echo(lead + clean(text))
+            continue
         typer.echo(
             textwrap.fill(
                 clean(text),

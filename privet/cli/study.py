@@ -81,7 +81,7 @@ def draw(curves: dict[str, Array], majority: float, plain: float, rows: int, pat
     axes.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
     axes.minorticks_off()
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower right")
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.08))
     draws = next(iter(curves.values())).shape[1]
     axes.set_title(f"The price of privacy: {rows:,} rows, {draws} releases a point", loc="left")
     figure.savefig(path)

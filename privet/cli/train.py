@@ -25,6 +25,7 @@ from privet.cli.options import (
     required,
 )
 from privet.cli.show import as_json, facts, free_place, working
+from privet.errors import DataError
 
 if TYPE_CHECKING:
     from privet.privacy.budget import Budget
@@ -118,6 +119,8 @@ def fit(data: Path, schema: Schema, budget: Budget, model: str, options: dict[st
     )
     with working(f"Reading and encoding {data.name}"):
         x, y = schema.encode(data)
+    if len(x) == 0:
+        raise DataError("The table has no rows.")
     with working(f"Fitting on {len(x):,} rows of {x.shape[1]} encoded columns"):
         fitted = unfitted.fit(x, y)
     fitted.schema_ = schema.to_toml()
@@ -167,7 +170,8 @@ def _tell(model: Any, out: Path, seconds: float, *, json: bool) -> None:
             ("Guarantee", str(guarantee)),
             ("Theorem", guarantee.theorem),
             ("Took", f"{seconds:.1f} s{used}"),
-            ("Next", f"privet statement {out}   privet report {out}"),
+            ("Next", f"privet statement {out}"),
+            ("", f"privet report {out}"),
         ]
     )
 

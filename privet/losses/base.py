@@ -68,6 +68,16 @@ class Loss(ABC):
     def hessian(self, z: Array, y: Targets) -> Array:
         """``d2l/dz2``, shape ``(..., K, K)``, symmetric positive semidefinite."""
 
+    @property
+    def offset(self) -> float:
+        """Size of the constants that scores are compared with: what they add to rounding."""
+        return 0.0
+
+    @property
+    def assumption(self) -> str:
+        """What the bounds assume about the features beyond their norm; empty if nothing."""
+        return ""
+
     # -- public facts --------------------------------------------------------------------------
 
     @property

@@ -153,6 +153,11 @@ class HingeLoss(MarginLoss):
     def __post_init__(self) -> None:
         refuse_unless_positive("h", self.h)
 
+    @property
+    def offset(self) -> float:
+        """``1 + h``, where the knee ends."""
+        return 1.0 + self.h
+
 
 @dataclass(frozen=True)
 class HuberHinge(HingeLoss):

@@ -169,6 +169,16 @@ class JointHuber(MulticlassLoss):
         HuberHinge(self.h)  # refuses a bad h
 
     @property
+    def offset(self) -> float:
+        """``1 + h + margin``: the knee's end and the shift to it."""
+        return 1.0 + self.h + self.margin
+
+    @property
+    def assumption(self) -> str:
+        """Lifted features have non-negative inner products; nobody checks that here."""
+        return "features with non-negative inner products (declared)" if self.lifted else ""
+
+    @property
     def _huber(self) -> HuberHinge:
         return HuberHinge(self.h)
 

@@ -41,6 +41,16 @@ class Weighted(Loss):
         return self.base.family
 
     @property
+    def offset(self) -> float:
+        """As the base loss."""
+        return self.base.offset
+
+    @property
+    def assumption(self) -> str:
+        """As the base loss."""
+        return self.base.assumption
+
+    @property
     def largest(self) -> float:
         """The weight that the guarantee pays for."""
         return max(self.weights)

@@ -21,7 +21,7 @@ Proof: ``objective.proof.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +29,13 @@ import numpy as np
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss, MarginLoss
-from privet.mechanisms.gap import Reserve, least_response, objective_gap, reserve
+from privet.mechanisms.gap import (
+    RELATIVE_NOISE,
+    Reserve,
+    least_response,
+    objective_gap,
+    reserve,
+)
 from privet.mechanisms.gaussian_objective import gaussian_floor, gaussian_shift
 from privet.mechanisms.prepared import Prepared
 from privet.mechanisms.regularization import (
@@ -84,7 +90,24 @@ class ObjectivePerturbation(Mechanism):
             raise DeclarationError(f"calibration must be one of {names}, got {self.calibration!r}.")
 
     def design_with(self, kind: str, n: int, m: int) -> Design:
-        """Regularisation, noise, tolerance and grid from declarations."""
+        """Regularisation, noise, tolerance and grid from declarations.
+
+        In very large tables the default rule asks for so little regularisation that rounding in a
+        sum over the rows, amplified by ``1/Lam``, would cost visible noise. "auto" then takes more.
+        """
+        design = self._design_once(kind, n, m)
+        # beyond the rows' own mean curvature more regularisation no longer helps
+        most = design.risk.row_curvature / m
+        while (
+            self.regularization == "auto"
+            and gap_is_visible(design)
+            and design.risk.regularization < most
+        ):
+            more = replace(self, regularization=1.25 * design.risk.regularization)
+            design = more._design_once(kind, n, m)
+        return design
+
+    def _design_once(self, kind: str, n: int, m: int) -> Design:
         kept = reserve(self.budget)
         calibrate = self._gaussian if kind == "gaussian" else self._laplace
         found = calibrate(kept, n, self.loss.scores * m)
@@ -105,7 +128,7 @@ class ObjectivePerturbation(Mechanism):
             n=n,
             m=m,
             regularization=risk.regularization,
-            theorem=found.theorem,
+            theorem="; for ".join(filter(None, (found.theorem, self.loss.assumption))),
             private=not reasons,
             why_not_private="; ".join(reasons),
         )
@@ -145,6 +168,11 @@ class ObjectivePerturbation(Mechanism):
                 "noise use None or 'exact'."
             )
         free = gaussian_shift(kept.main, self.loss, 0.0)
+        if free <= 0.0:
+            raise InfeasibleBudget(
+                f"{self.budget} is too small for Gaussian noise with this loss. Use "
+                "noise='laplace', or a larger budget."
+            )
         largest_q = gaussian_floor(kept.main, self.loss)
         lam = self._regularization("gaussian", math.sqrt(p) / free, n, largest_q)
         q = RegularisedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
@@ -184,6 +212,14 @@ class ObjectivePerturbation(Mechanism):
             f"idealised numerics: floating-point {design.main.kind} noise, release rounded to the "
             f"grid 2^{design.exponent}; conditional on convergence of the minimiser"
         )
+
+
+def gap_is_visible(design: Design) -> bool:
+    """Whether the gap's noise passes its share of the main noise's least effect; public."""
+    if design.gap is None:
+        return False
+    least = design.main.expected_norm * least_response(design.risk, design.n, design.m)
+    return design.gap.expected_norm > 1.001 * RELATIVE_NOISE * least
 
 
 def finish(minima: Array, design: Design, randomness: Randomness) -> Array:

@@ -41,6 +41,7 @@ from privet.solve import largest
 # How far the profile of a discrete Gaussian with 2^20 grid points per standard deviation can be
 # from the continuous one's, in epsilon per coordinate (output.proof.md, step 4).
 DISCRETE_SLACK = 1.5e-10
+THEOREM = "Chaudhuri, Monteleoni and Sarwate 2011, Theorem 6 and Corollary 8"
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class OutputPerturbation(Mechanism):
             n=n,
             m=m,
             regularization=lam,
-            theorem="Chaudhuri, Monteleoni and Sarwate 2011, Theorem 6 and Corollary 8",
+            theorem="; for ".join(filter(None, (THEOREM, self.loss.assumption))),
             private=self.insecure_seed is None,
             why_not_private="" if self.insecure_seed is None else "the noise was seeded",
         )
@@ -126,7 +127,7 @@ def output_curve(kind: str, budget: Budget, p: int) -> Curve:
     if kind == "laplace":
         return PureCurve(math.sqrt(2.0 * budget.rho) if isinstance(budget, ZCDP) else _eps(budget))
     if isinstance(budget, ZCDP):
-        return GaussianCurve(budget.rho)
+        return GaussianCurve(budget.rho, DISCRETE_SLACK * p)
     if isinstance(budget, ApproxDP):
         epsilon = budget.epsilon - DISCRETE_SLACK * p
         if epsilon <= 0.0:
@@ -135,7 +136,7 @@ def output_curve(kind: str, budget: Budget, p: int) -> Curve:
                 "noise. Use noise='laplace' or a larger epsilon."
             )
         shift = largest(lambda d: gaussian_delta(d, epsilon) <= budget.delta)
-        return GaussianCurve(shift**2 / 2.0)
+        return GaussianCurve(shift**2 / 2.0, DISCRETE_SLACK * p)
     raise DeclarationError("Gaussian noise needs a ZCDP or ApproxDP budget.")
 
 

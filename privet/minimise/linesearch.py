@@ -18,7 +18,9 @@ from privet.minimise.result import Mask, Numbers
 
 SHORT = 0.5  # a step is too short while the slope keeps more than this share of its first value
 AIM = 0.9  # of the way to the estimated minimum: to stop just before it
-MOST_TRIALS = 50  # halvings of the bracket after which only rounding is left
+MOST_TRIALS = 2_000  # never reached: brackets collapse after a few hundred trials at most
+VANISHED = 1e-60  # a step that moves nothing, however long the direction
+COLLAPSED = 4.0 * np.finfo(np.float64).eps  # the ends of a bracket are neighbouring numbers
 
 
 class LineSearch:
@@ -57,7 +59,12 @@ class LineSearch:
 
     def exhausted(self) -> Mask:
         """Mask of the searches that only rounding can have brought this far."""
-        return np.asarray(self._trials >= MOST_TRIALS)
+        finite = np.where(np.isinf(self._high), 0.0, self._high)
+        collapsed = finite - self._low <= COLLAPSED * finite
+        vanished = finite < VANISHED
+        given_up = ~np.isinf(self._high) & (collapsed | vanished)
+        lost = np.isnan(self.step)
+        return np.asarray(given_up | lost | (self._trials >= MOST_TRIALS))
 
     def _narrow(self, slopes: Array, rejected: Mask) -> None:
         """Move the bracket to the trial and choose the next one by the secant of the slopes."""
@@ -73,9 +80,10 @@ class LineSearch:
         steep = -self._slope_low[inside]
         share = AIM * steep / (steep + self._slope_high[inside])
         share = np.clip(share, 0.05, 0.95)
-        # every third trial halves the bracket at least, which bounds their number; and where no
-        # step was short yet the model is off by orders of magnitude, which are cut by tens
+        # every second trial halves the bracket at least, so it collapses before anything gives up:
+        # giving up early would be a refusal that depends on the rows. Where no step was short yet
+        # the model is off by orders of magnitude, which are cut by tens.
         later = self._trials[inside] > 1
         share = np.where(later & (low == 0.0), np.minimum(share, 0.1), share)
-        share = np.where((self._trials[inside] % 3 == 0) & (low > 0.0), 0.5, share)
+        share = np.where((self._trials[inside] % 2 == 0) & (low > 0.0), 0.5, share)
         self.step[inside] = low + share * width

@@ -4,12 +4,14 @@ The certificate ``|grad J| <= tolerance`` is about a gradient computed in double
 ``u = 2^-53`` and ``gamma_k = k u/(1 - k u)`` (Higham 2002, section 3.1: the first-order worst case
 of any order of summation), at a point of norm at most ``T``:
 
-    scores       |dz|  <= gamma_{m+8} R T            inner products of m terms, clipping, intercept
-    slopes       |dg|  <= c |dz| + 8 C u L           moved scores, then C exponentials or so
-    mean         gamma_{r+B+4} L R                   r rows in a block, B blocks
+    scores       |dz|  <= gamma_{m+C+8} R T          inner products of m terms, C scores
+    slopes       |dg|  <= c (|dz| + 8 C u o) + 8 C u L
+                                                     moved scores, hinges compared with constants of
+                                                     size o, then C exponentials or so
+    mean         gamma_{r+8} L R                     r rows in a block; compensated over the blocks
     the rest     4 u (Lam T + |b|/n + L R)           regulariser, linear term, division
 
-so that ``floor = gamma_{r+B+4} L R + c R^2 gamma_{m+8} T + 8 C u L R + 4 u (Lam T + |b|/n + L R)``.
+and the floor is the sum of these, the slopes' times ``R``.
 ``T`` is twice the largest norm of a minimiser: from ``J(theta*) <= J(0)``, and from
 ``Lam theta* = -(mean gradient) - b/n``, whichever is smaller (``beta = |b|/n``, ``l0`` the largest
 loss at zero scores):
@@ -27,7 +29,7 @@ import math
 import numpy as np
 
 from privet.risk import RegularisedRisk
-from privet.rows.arrays import MOST_BLOCK_ROWS, block_rows
+from privet.rows.arrays import MOST_BLOCK_ROWS
 
 UNIT = 2.0**-53
 
@@ -52,8 +54,10 @@ def rounding_floor(n: int, m: int, risk: RegularisedRisk, noise_norm: float) -> 
     certified; a certificate of ``tolerance`` proves a gradient norm of ``tolerance + floor``.
     """
     slope, radius = risk.row_gradient, 2.0 * minimiser_norm(risk, n, noise_norm)
-    rows = min(n, MOST_BLOCK_ROWS) + math.ceil(n / block_rows(m))
-    scores = risk.row_curvature * _gamma(m + 8) * radius
-    slopes = 8.0 * risk.loss.classes * UNIT * slope
+    rows = min(n, MOST_BLOCK_ROWS)
+    classes, loss = risk.loss.classes, risk.loss
+    scores = risk.row_curvature * _gamma(m + classes + 8) * radius
+    offsets = loss.curvature_bound * loss.offset * risk.norm_bound
+    slopes = 8.0 * classes * UNIT * (slope + offsets)
     rest = 4.0 * UNIT * (risk.regularization * radius + noise_norm / n + slope)
-    return _gamma(rows + 4) * slope + scores + slopes + rest
+    return _gamma(rows + 8) * slope + scores + slopes + rest

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -30,9 +31,18 @@ from privet.privacy.budget import as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.statement import statement
 from privet.risk import norm_bound
-from privet.rows.arrays import ArrayRows, checked_rows, clip_factors
+from privet.rows.arrays import ArrayRows, checked_rows, clip_factors, sound_sparse
 
 Array = NDArray[np.float64]
+# What scikit-learn says when it quotes cells, and what is said instead.
+QUOTING = {
+    "could not convert": (
+        "The table holds text where numbers are expected. Encode text columns as numbers with "
+        "declared categories first."
+    ),
+    "Complex data": "Complex data not supported: the table and the labels must hold real numbers.",
+    "array=": "Expected a table with two dimensions, one row per person. Reshape your data.",
+}
 RELEASED = ("coef_", "intercept_", "classes_", "guarantee_", "regularization_", "schema_")
 
 
@@ -115,7 +125,9 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self._forget()
         self._refuse(refused)
         self._check_ledger()
-        rows, classes, mechanism = self._check(X, y)
+        data, labels = self._numbers(X, y)
+        self._check_cap(data.shape)
+        rows, classes, mechanism = self._check(data, labels)
         event = mechanism.event(rows.n, rows.m)
         reservation = None if self.ledger is None else self.ledger.reserve(self.dataset, event)
         release = mechanism.run(rows)
@@ -141,10 +153,17 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         if extra:
             raise TypeError(f"fit() got an unexpected keyword argument {extra[0]!r}")
 
-    def _check(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayRows, NDArray[Any], Mechanism]:
-        if np.ma.isMaskedArray(X) or np.ma.isMaskedArray(y):
-            raise DataError("Masked arrays are refused. Fill the masked values before fitting.")
-        data, labels = self._numbers(X, y)
+    def _check_cap(self, shape: tuple[int, int]) -> None:
+        """Refuse what does not fit under the cap by the table's shape, before any value counts."""
+        if self.ledger is None or isinstance(self.classes, str):
+            return
+        classes = np.array([0, 1]) if self.classes is None else declared_classes(self.classes)
+        weights = None if self.classes is None else class_weights(self.class_weight, classes)
+        mechanism = self._mechanism(len(classes), weights)
+        event = mechanism.event(shape[0], shape[1] + bool(self.fit_intercept))
+        self.ledger.require(self.dataset, event)
+
+    def _check(self, data: Any, labels: NDArray[Any]) -> tuple[ArrayRows, NDArray[Any], Mechanism]:
         classes = declared_classes(self.classes, labels)
         codes = encode_labels(labels, classes)
         weights = class_weights(self.class_weight, classes)
@@ -158,7 +177,9 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return rows, classes, mechanism
 
     def _numbers(self, X: ArrayLike, *y: ArrayLike, reset: bool = True) -> Any:
-        """scikit-learn's own validation, without its habit of quoting text that is no number."""
+        """scikit-learn's own validation, without its habit of quoting what it refuses."""
+        if any(np.ma.isMaskedArray(part) for part in (X, *y)):
+            raise DataError("Masked arrays are refused. Fill the masked values before fitting.")
         try:
             return validate_data(
                 self,
@@ -170,12 +191,10 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 ensure_all_finite=False,
             )
         except ValueError as error:
-            if "could not convert" not in str(error):
+            reasons = [told for sign, told in QUOTING.items() if sign in str(error)]
+            if not reasons:
                 raise
-        raise DataError(
-            "The table holds text where numbers are expected. Encode text columns as numbers with "
-            "declared categories first."
-        )
+        raise DataError(reasons[0])  # outside of the handler, which would quote the cell
 
     def _publish(self, value: Array, mechanism: Mechanism, classes: NDArray[Any]) -> None:
         """Released parameters in the user's units; everything here is post-processing."""
@@ -201,6 +220,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         """
         check_is_fitted(self, "coef_")
         data = self._numbers(X, reset=False)
+        data = sound_sparse(data) if issparse(data) else data
         factors = clip_factors(data, float(self.norm_bound))
         scores = np.asarray(data @ self.coef_.T, dtype=np.float64)
         if factors is not None:

@@ -23,15 +23,20 @@ UNDECLARED = (
 )
 
 
-def declared_classes(declared: Any, labels: NDArray[Any]) -> NDArray[Any]:
-    """The classes in the order that predictions and coefficients use."""
+def declared_classes(declared: Any, labels: NDArray[Any] | None = None) -> NDArray[Any]:
+    """The classes in the order that predictions and coefficients use.
+
+    ``labels`` are looked at only where the user let them speak: ``None`` and ``"observed"``.
+    """
+    if labels is None and (declared is None or isinstance(declared, str)):
+        raise DeclarationError("The classes are not declared.")
     if isinstance(declared, str):
         if declared != OBSERVED:
             raise DeclarationError(f"classes must be a list, None or 'observed', got {declared!r}.")
         check_classification_targets(labels)
-        return _at_least_two(np.unique(labels))
+        return _at_least_two(np.unique(np.asarray(labels)))
     if declared is None:
-        return _standard_coding(labels)
+        return _standard_coding(np.asarray(labels))
     if not isinstance(declared, Sequence | np.ndarray):
         raise DeclarationError("classes must be a list of the possible labels.")
     classes = np.unique(np.asarray(declared))

@@ -99,8 +99,9 @@ class Filter:
         # One order's filter is (epsilon, delta/|orders|); which order is binding may depend on the
         # answers, so the deltas add up (union bound).
         delta = self.cap.delta / len(FILTER_ORDERS)
+        # Where the sum of pure losses stays within epsilon, the loss does so surely: no delta.
         return (
-            None,
+            _cap_units(self.cap.epsilon),
             None,
             *(
                 _cap_units(self.cap.epsilon + math.log(delta) / (order - 1.0))

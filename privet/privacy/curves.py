@@ -100,13 +100,19 @@ class PureCurve(Curve):
 
 @dataclass(frozen=True)
 class GaussianCurve(Curve):
-    """A Gaussian mechanism: ``renyi(order) = order rho``, ``rho = sensitivity^2/(2 sigma^2)``."""
+    """A Gaussian mechanism: ``renyi(order) = order rho``, ``rho = sensitivity^2/(2 sigma^2)``.
+
+    ``slack`` is how far in epsilon the profile of a discrete Gaussian may be from the continuous
+    one's; its Renyi curve has none.
+    """
 
     kind: ClassVar[str] = "gaussian"
     rho: float
+    slack: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", amount("rho", self.rho, LARGEST, SMALLEST))
+        object.__setattr__(self, "slack", amount("slack", self.slack, LARGEST, 0.0))
 
     def renyi(self, order: float) -> float:
         """``order rho``."""
@@ -124,7 +130,7 @@ class GaussianCurve(Curve):
 
     def epsilon(self, delta: float) -> float:
         """The exact profile of the Gaussian mechanism, inverted."""
-        return profile_epsilon(math.sqrt(2.0 * self.rho), delta)
+        return profile_epsilon(math.sqrt(2.0 * self.rho), delta) + self.slack
 
 
 def gaussian_delta(shift: float, epsilon: float) -> float:
@@ -180,9 +186,10 @@ def tight_epsilon(curves: Sequence[Curve], delta: float) -> float:
     if not all(isinstance(curve, PureCurve | GaussianCurve) for curve in curves):
         return math.inf
     rho = math.fsum(c.rho for c in curves if isinstance(c, GaussianCurve))
+    slack = math.fsum(c.slack for c in curves if isinstance(c, GaussianCurve))
     losses = [c.loss for c in curves if isinstance(c, PureCurve)]
     if not losses:
-        return profile_epsilon(math.sqrt(2.0 * rho), delta)
+        return profile_epsilon(math.sqrt(2.0 * rho), delta) + slack
     # connect-the-dots discretisation: exact at the grid points, so a coarse grid loses little
     interval = 1e-4
     parameters = common.DifferentialPrivacyParameters
@@ -197,7 +204,7 @@ def tight_epsilon(curves: Sequence[Curve], delta: float) -> float:
                 1.0 / math.sqrt(2.0 * rho), value_discretization_interval=interval
             )
         )
-    return float(total.get_epsilon_for_delta(delta))
+    return float(total.get_epsilon_for_delta(delta)) + slack
 
 
 def curve_from_json(record: dict[str, Any]) -> Curve:

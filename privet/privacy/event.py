@@ -93,6 +93,14 @@ _PLAIN = (
 )
 
 
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("mechanism", "noise", "theorem", "why_not_private"), str),
+    **dict.fromkeys(("scale", "sensitivity", "share", "regularization"), (int, float)),
+    **dict.fromkeys(("n", "m"), int),
+    "private": bool,
+}
+
+
 def event_from_json(record: dict[str, Any]) -> Event:
     """The inverse of ``Event.to_json``; refuses versions that this release does not know."""
     version = record.get("version")
@@ -109,6 +117,9 @@ def event_from_json(record: dict[str, Any]) -> Event:
         raise DeclarationError(f"The event record has unknown fields: {', '.join(unknown)}.")
     if not record["curves"]:
         raise DeclarationError("The event record has no curves, so nothing proves its claim.")
+    for name, kinds in _KINDS.items():
+        if not isinstance(record[name], kinds) or isinstance(record[name], bool) != (kinds is bool):
+            raise DeclarationError(f"The event record's {name} is not of the right type.")
     return Event(
         **{name: record[name] for name in _PLAIN},
         claim=budget_from_json(record["claim"]),

@@ -9,9 +9,10 @@ durably *before* noise is drawn and settled after the release; a crash in betwee
     LogisticRegression(0.1, ledger=ledger, dataset="patients").fit(X, y)
     ledger.remaining("patients")
 
-Entries are appended, never changed. Each carries the hash of the one before it, so an edited,
-deleted or reordered entry is found by ``verify``; a file cut off at its end or rolled back is found
-by comparing ``head()`` with a head that was kept elsewhere. Order is by sequence, never by clock.
+Entries are appended, never changed. Each carries the hash of the one before it, so ``verify`` finds
+an entry that was edited, deleted or reordered. Whoever can write the file can also hash it anew: a
+chain rewritten as a whole, cut off at its end or rolled back is found only by comparing it with a
+``head()`` that was kept elsewhere. Order is by sequence, never by clock.
 """
 
 from __future__ import annotations
@@ -90,6 +91,11 @@ class Ledger:
     def __post_init__(self) -> None:
         if not isinstance(self.url, str) or not self.url.startswith(SCHEME):
             raise DeclarationError(f"A ledger URL looks like {SCHEME}budget.db, got {self.url!r}.")
+        place = self.url.removeprefix(SCHEME)
+        if not place or place.startswith((":", "file:")):
+            raise DeclarationError("A ledger needs a file: one in memory would forget the budget.")
+        # absolute, so that it stays the same ledger in another folder and in another process
+        object.__setattr__(self, "url", SCHEME + str(Path(place).absolute()))
 
     @property
     def path(self) -> Path:
@@ -116,16 +122,14 @@ class Ledger:
         with self._transaction() as connection:
             known = self._find(connection, dataset, "reserve", key)
             if known is not None:
-                return known.sequence
-            cap, last = self._account(connection, dataset)
-            totals = add_costs(last.totals, costs(event))
-            if Filter(cap).room(totals) < 0:
-                left = max(Filter(cap).room(last.totals), 0) / UNITS_PER_ONE
-                raise BudgetExceeded(
-                    f"A release of {event.claim} does not fit under the cap of {cap} for "
-                    f"{dataset!r}: {left:g} is left. Ask for less, or have a new cap opened."
-                )
+                return self._same(connection, known, event)
+            totals = self._admit(connection, dataset, event)
             return self._append(connection, dataset, "reserve", key, event.to_json(), totals)
+
+    def require(self, dataset: str, event: Event) -> None:
+        """Raise ``BudgetExceeded`` unless ``event`` would fit now. Charges nothing."""
+        with self._transaction() as connection:
+            self._admit(connection, dataset, event)
 
     def settle(self, reservation: int) -> None:
         """Note that the reserved release was made. A reservation is settled once."""
@@ -190,6 +194,37 @@ class Ledger:
         """The entries as JSON lines."""
         for entry in self.entries():
             yield json.dumps(asdict(entry), sort_keys=True, separators=(",", ":"))
+
+    # -- rules -----------------------------------------------------------------------------------
+
+    def _admit(
+        self, connection: sqlite3.Connection, dataset: str, event: Event
+    ) -> tuple[int | None, ...]:
+        """The totals after ``event``; raises where it is not private or does not fit."""
+        if not event.private:
+            raise LedgerError(
+                f"The release is not private ({event.why_not_private}), so no account can bound "
+                "what it costs. Fit it without a ledger, or make it private."
+            )
+        cap, last = self._account(connection, dataset)
+        if last.digest() != last.hash:
+            raise LedgerError(f"Entry {last.sequence} of the ledger was changed; run verify.")
+        totals = add_costs(last.totals, costs(event))
+        if Filter(cap).room(totals) < 0:
+            left = max(Filter(cap).room(last.totals), 0) / UNITS_PER_ONE
+            raise BudgetExceeded(
+                f"A release of {event.claim} does not fit under the cap of {cap} for "
+                f"{dataset!r}: {left:g} is left. Ask for less, or have a new cap opened."
+            )
+        return totals
+
+    def _same(self, connection: sqlite3.Connection, known: Entry, event: Event) -> int:
+        """The reservation of a repeated key: of the same event, and not yet released."""
+        if known.body != event.to_json():
+            raise LedgerError(f"The key {known.key!r} was used for another release.")
+        if self._find(connection, known.dataset, "settle", str(known.sequence)) is not None:
+            raise LedgerError(f"The release with key {known.key!r} was made already.")
+        return known.sequence
 
     # -- storage -------------------------------------------------------------------------------
 

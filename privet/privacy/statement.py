@@ -51,7 +51,7 @@ def statement(guarantee: Guarantee, *, model: str, ledger: str | None = None) ->
     lines = [
         f"Privacy statement for {model}",
         "",
-        f"Guarantee    {guarantee.budget}",
+        f"Guarantee    {guarantee.budget if guarantee.private else 'none'}",
         f"Unit         {guarantee.unit}",
         f"Neighbours   {guarantee.neighbours}",
         f"Rows         {event.n} (public)",
@@ -61,7 +61,7 @@ def statement(guarantee: Guarantee, *, model: str, ledger: str | None = None) ->
         f"Numerics     {guarantee.numerics}",
         f"Randomness   {'the operating system' if guarantee.private else 'see below'}",
         "",
-        in_words(guarantee.budget),
+        in_words(guarantee.budget) if guarantee.private else "Nothing is promised to anybody.",
         "",
         composition,
         "",

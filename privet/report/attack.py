@@ -5,7 +5,7 @@ bounds how often he finds the record at a given rate of false alarms; ``posterio
 be after the release, given how sure he was. Both follow from the guarantee, not from this table.
 
     pure, (eps, delta)   min(delta + e^eps a, 1 - (1 - delta - a)/e^eps)
-    zCDP                 the least of these over the (eps, delta) pairs that rho implies
+    zCDP                 the least of these over (eps, delta) pairs that rho implies
 
 The first line is Kairouz, Oh and Viswanath 2015, the conversion Canonne, Kamath and Steinke 2020.
 """
@@ -17,6 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.planning.odds import attacker_accuracy
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import GaussianCurve, renyi_epsilon
 
@@ -32,7 +33,9 @@ def pairs(budget: Budget) -> list[tuple[float, float]]:
         return [(budget.epsilon, 0.0)]
     if isinstance(budget, ApproxDP):
         return [(budget.epsilon, budget.delta)]
-    return [(_converted(budget, float(delta)), float(delta)) for delta in _DELTAS]
+    variation = 2.0 * attacker_accuracy(budget) - 1.0  # delta at epsilon = 0
+    found = [(_converted(budget, float(delta)), float(delta)) for delta in _DELTAS]
+    return [*found, (0.0, variation)]
 
 
 def _converted(budget: Budget, delta: float) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import privet
-from privet.errors import MissingExtra
+from privet.errors import DataError, MissingExtra
 from privet.planning.odds import attacker_accuracy
 from privet.privacy import Budget
 from privet.privacy.statement import NOT_COVERED, in_words
@@ -96,7 +96,12 @@ def _template() -> Any:
 
 def _schema(model: Any) -> Schema | None:
     text = getattr(model, "schema_", None)
-    return None if text is None else Schema.from_toml(text)
+    if text is None:
+        return None
+    schema = Schema.from_toml(text)
+    if schema.width != model.coef_.shape[1]:
+        raise DataError("The schema in the model file does not fit its coefficients.")
+    return schema
 
 
 def _tiles(released: Released) -> list[Tile]:

@@ -57,6 +57,10 @@ def coefficients(released: Released) -> Picture:
     total, places = len(released.coefficients), np.arange(len(shown))
     with _axes(1.1 + 0.23 * len(shown)) as (figure, axes):
         _shade(axes.axvspan, shown[0], mirrored=True)
+        if not released.exact:
+            for side in (-1.0, 1.0):
+                edge = side * shown[0].most
+                axes.axvline(edge, color=COLOURS["muted"], linewidth=0.8, linestyle=":", zorder=0)
         axes.axvline(0.0, color=COLOURS["muted"], linewidth=0.8, zorder=1)
         for place, one in zip(places, shown, strict=True):
             colour = COLOURS["accent" if one.stands_out else "muted"]
@@ -89,7 +93,10 @@ def band_words(released: Released) -> str:
     one = released.coefficients[0]
     if released.exact:
         return f"± {one.about:.2g}"
-    return f"about ± {one.about:.2g} for a typical table, at least ± {one.least:.2g} for every one"
+    return (
+        f"about ± {one.about:.2g} for a typical column, at least ± {one.least:.2g}, and up to "
+        f"± {one.most:.2g} (dotted) for a category that hardly any row has"
+    )
 
 
 def _score_axis(released: Released) -> str:
@@ -242,7 +249,7 @@ def _mark(axes: Any, released: Released, here: float) -> None:
     axes.axhline(released.norm, color=COLOURS["warm"], linewidth=1.2, linestyle="--")
     across = ("axes fraction", "data")
     words = "length of the released vector"
-    axes.annotate(words, (0.02, released.norm), (0, 3), xycoords=across, **points)
+    axes.annotate(words, (0.98, released.norm), (0, 3), ha="right", xycoords=across, **points)
     spot = (here, released.usual_noise)
     axes.plot(*spot, "o", markersize=7, color=COLOURS["accent"])
     axes.annotate("this release", spot, (-6, -7), ha="right", va="top", **points)

@@ -43,6 +43,7 @@ class Coefficient:
     value: float
     least: float  # for every table
     about: float  # for a typical table; the same where the noise is known exactly
+    most: float  # for a column that is zero in every row, where nothing holds the noise back
     told: str = ""  # in the table's own units, where a schema gives them
 
     @property
@@ -107,14 +108,18 @@ class Released:
         return length / np.sqrt(2.0) if two_rows else length
 
     @cached_property
-    def band(self) -> tuple[float, float]:
-        """Half-widths that noise on one entry of ``coef_`` keeps 95 times in 100: least, about."""
+    def band(self) -> tuple[float, float, float]:
+        """Half-widths that noise on an entry of ``coef_`` keeps 95 times in 100.
+
+        At least, about and at most: with output perturbation they are one number.
+        """
         design = self.design
         width = coordinate_quantile(design.main, TAIL) * self._mixing
         if self.exact:
-            return width, width
+            return width, width, width
         least = least_response(design.risk, design.n, design.m)
-        return width * least, width * typical_response(design)
+        most = 1.0 / (design.n * design.risk.regularization)
+        return width * least, width * typical_response(design), width * most
 
     @property
     def usual_noise(self) -> float:
@@ -147,13 +152,15 @@ class Released:
         factor = self.schema.factor if self.schema is not None and self.in_table_units else 1.0
         factor *= self._sign
         told = self._told()
+        least, about, most = (width * abs(factor) for width in self.band)
         found = [
             Coefficient(
                 self._name(row, column),
                 float(self.model.coef_[row, column]) * factor,
-                self.band[0] * abs(factor),
-                self.band[1] * abs(factor),
-                told[column].format(row) if told else "",
+                least,
+                about,
+                most,
+                told=told[column].format(row) if told else "",
             )
             for row in range(len(self.model.coef_))
             for column in range(self.model.coef_.shape[1])

@@ -22,7 +22,7 @@ from privet.rows.base import Array, Block, Rows, Targets
 # Blocks of about this many entries fit the second-level cache; between a quarter and four times
 # this the speed hardly changes.
 BLOCK_ENTRIES = 1 << 17
-MOST_BLOCK_ROWS = 16_384
+MOST_BLOCK_ROWS = 4_096  # what a sum may lose to rounding grows with this
 DENSE_ENTRIES = 1 << 15  # of a sparse table made dense at a time
 
 
@@ -198,12 +198,27 @@ def checked_rows(
     intercept ``sqrt2 norm_bound``). NaN never passes: its norm is refused before any clipping.
     """
     _refuse_foreign(x)
-    if sp.issparse(x) and not x.has_canonical_format:
-        # entries stored twice count as their sum, which their separate squares would not show
-        x = x.copy()
-        x.sum_duplicates()
+    x = sound_sparse(x) if sp.issparse(x) else x
     factors = clip_factors(x, norm_bound)
     return ArrayRows(x, targets, factors=factors, constant=norm_bound if intercept else None)
+
+
+def sound_sparse(x: Any) -> Any:
+    """A CSR table whose indices were checked and whose entries are each stored once.
+
+    Entries stored twice count as their sum, which their separate squares would not show. scipy
+    remembers whether there are any and does not notice when indices are changed in place, so the
+    question is asked of a new object.
+    """
+    fresh = sp.csr_array((x.data, x.indices, x.indptr), shape=x.shape)
+    try:
+        fresh.check_format(full_check=True)
+    except ValueError as error:  # names an index at most, which is a column's number
+        raise DataError("The sparse table is malformed: its indices point outside.") from error
+    if not fresh.has_canonical_format:
+        fresh = fresh.copy()
+        fresh.sum_duplicates()
+    return fresh
 
 
 def _refuse_foreign(x: Any) -> None:

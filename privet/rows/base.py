@@ -56,14 +56,31 @@ class Rows(ABC):
         With ``stride > 1`` only about one row in ``stride`` is visited: a cheap model of the whole
         for preconditioners, which a certificate never rests on.
         """
-        total: Parts | None = None
+        totals: list[Compensated] = []
         for block, targets in self.blocks(stride):
             parts = kernel(block, targets, *args)
-            if total is None:
-                total = tuple(np.array(part, dtype=np.float64) for part in parts)
-            else:
-                for whole, part in zip(total, parts, strict=True):
-                    whole += part
-        if total is None:
+            totals = totals or [Compensated(np.shape(part)) for part in parts]
+            for total, part in zip(totals, parts, strict=True):
+                total.add(part)
+        if not totals:
             raise ValueError("Rows must hold at least one row.")
-        return total
+        return tuple(total.value for total in totals)
+
+
+class Compensated:
+    """A sum that loses two roundings however many parts it has (Kahan 1965).
+
+    What rounding loses must be paid for with noise, so a plain sum over the many blocks of a large
+    table would cost accuracy.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.value = np.zeros(shape)
+        self._lost = np.zeros(shape)
+
+    def add(self, part: Array) -> None:
+        """Add one block's part."""
+        due = part - self._lost
+        grown = self.value + due
+        self._lost = (grown - self.value) - due
+        self.value = grown

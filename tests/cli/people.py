@@ -1,4 +1,4 @@
-"""A small raw table, its schema and a model from it, made once for all tests of the command line."""
+"""A small raw table, its schema and a model from it, made once for all these tests."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ CANARY = "Xq7canary"
 
 def run(*arguments: Any, **options: Any) -> Result:
     """``privet`` with these arguments, in this process."""
+    options["env"] = {"COLUMNS": "160", **options.get("env", {})}
     return CliRunner().invoke(app, [str(argument) for argument in arguments], **options)
 
 
-def refused(result: Result, *words: str) -> None:
+def refused(result: Result, *words: str, unexpected: bool = False) -> None:
     """Exit code 1, a sentence on standard error, no traceback."""
     assert result.exit_code == 1, result.output
     assert result.stderr.startswith("privet: ")
     assert "Traceback" not in result.output
+    assert ("unexpected" in result.stderr) is unexpected, result.stderr
     assert len(result.stderr) < 600
     for word in words:
         assert word in result.stderr

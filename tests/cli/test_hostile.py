@@ -52,7 +52,7 @@ def test_a_schema_of_another_width_is_refused(people: Path, tmp_path: Path) -> N
     narrow = '[label]\nname = "income"\nclasses = ["a", "b"]\n[columns.age]\nlow = 0\nhigh = 9\n'
     rewritten(path, schema=narrow)
     refused(run("predict", path, people / "people.csv"), "another number of columns")
-    refused(run("report", path))
+    refused(run("report", path), "does not fit")
 
 
 def test_names_in_a_model_file_cannot_write_on_the_terminal_or_into_the_page(
@@ -60,17 +60,16 @@ def test_names_in_a_model_file_cannot_write_on_the_terminal_or_into_the_page(
 ) -> None:
     path = tmp_path / "m.privet"
     path.write_bytes((people / "model.privet").read_bytes())
-    evil = "<script>alert(1)</script>\x1b[2J$x$"
+    evil = "<script>alert(1)</script>\x1b[2J\x07$x$"
     raw = (people / "schema.toml").read_text()
     rewritten(path, schema=raw.replace('"north"', json.dumps(evil)), feature_names=[])
-    assert evil.split("\x1b")[0] in raw.replace('"north"', evil)
     assert run("report", path).exit_code == 0
     page = path.with_suffix(".html").read_text()
     assert "<script" not in page
     model = json.loads(run("statement", path, "--json").stdout)["guarantee"]
     rewritten(path, guarantee=model | {"unit": evil})
     text = run("statement", path).stdout
-    assert "\x1b" not in text
+    assert "\x07" not in text
     assert "alert(1)" in text
 
 
@@ -132,7 +131,7 @@ def test_an_unexpected_error_tells_its_kind_and_not_its_text(
         *("train", people / "people.csv", "--schema", people / "schema.toml", "--epsilon", 1),
         *("--out", tmp_path / "m"),
     )
-    refused(result, "ValueError")
+    refused(result, "ValueError", unexpected=True)
     assert CANARY not in result.output
 
 

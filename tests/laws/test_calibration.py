@@ -420,7 +420,7 @@ def test_a_papers_calibration_brings_its_own_noise(budget: Budget) -> None:
         (ZCDP(0.5), "laplace", lambda s: s),
         (ApproxDP(1.0, 1e-6), "gaussian", lambda s: s * 4.2246788892),
     ],
-    ids=name_of,
+    ids=["pure", "zcdp, gaussian", "zcdp, laplace", "approx"],
 )
 def test_output_noise_by_hand(
     budget: Budget, noise: str, expected: Callable[[float], float]

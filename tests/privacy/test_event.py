@@ -21,7 +21,7 @@ from tests.strategies import event, events
 GOLDEN = (
     '{"claim":{"delta":1e-06,"epsilon":1.0,"kind":"approx"},'
     '"curves":[{"classes":3,"family":"softmax","k":0.01,"kind":"objective_gaussian","shift":0.2},'
-    '{"kind":"pure","loss":0.01},{"kind":"gaussian","rho":0.001}],'
+    '{"kind":"pure","loss":0.01},{"kind":"gaussian","rho":0.001,"slack":0.0}],'
     '"m":3,"mechanism":"output","n":100,"noise":"laplace","private":true,"regularization":0.01,'
     '"scale":0.5,"sensitivity":0.25,"share":1.0,"theorem":"a theorem","version":1,'
     '"why_not_private":""}'

@@ -182,6 +182,16 @@ def test_a_true_among_numbers_is_not_the_number_one() -> None:
         assert x.argmax(axis=1).tolist() == [int(cell is True) for cell in cells]
 
 
+def test_objects_hidden_behind_a_hundred_texts_are_told_apart() -> None:
+    """A pandas column passes for text when its first rows do, whatever comes later."""
+    schema = Schema({"c": Categorical(["1", "true"], other=False)}, TINY.label)
+    for last in ([1, True], [True, 1]):
+        cells = pd.Series(["text"] * 150 + last, dtype=object)
+        x = schema.encode_features(pd.DataFrame({"c": cells}))[150:]
+        assert x.any(axis=1).all()
+        assert x.argmax(axis=1).tolist() == [int(cell is True) for cell in last]
+
+
 # -- labels and persons ------------------------------------------------------------------------
 
 

@@ -1,0 +1,135 @@
+"""The page: complete, self-contained, and made of what was released."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privet.report import render, write
+from privet.report.pictures import coefficients
+from privet.report.released import Released
+from tests.report.models import KINDS, with_schema
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Reader(HTMLParser):
+    """Collects identifiers and references, and checks that elements close in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.identifiers: list[str] = []
+        self.targets: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        self._attributes(attrs)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._attributes(attrs)
+
+    def _attributes(self, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.identifiers.append(str(value))
+            if name in ("href", "src", "xlink:href"):
+                self.targets.append(str(value))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    assert reader.open == []
+    return reader
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_model_has_a_whole_page(kind: str) -> None:
+    model = KINDS[kind]()
+    page = render(model, name="m.privet", digest="ab" * 32)
+    reader = read(page)
+    assert len(set(reader.identifiers)) == len(reader.identifiers)
+    assert {target.removeprefix("#") for target in reader.targets} <= set(reader.identifiers)
+    assert not re.search(r"https?:|//[a-z]|@import|<script|<link|<img", page)
+    assert not re.search(r"\b(nan|NaN|inf|None|undefined)\b", re.sub(r"<svg.*?</svg>", "", page))
+    assert "nan" not in page.lower().replace("finance", "")
+    budget = str(model.guarantee_.budget).removesuffix(" (zero-concentrated)")
+    assert f'<p class="guarantee">{budget}</p>' in page
+    for fact in (model.guarantee_.neighbours, model.guarantee_.numerics, "ab" * 32):
+        assert fact.split(";")[0] in page
+    assert page.count("<figure>") == 5
+
+
+def test_a_seeded_model_is_marked_first() -> None:
+    page = render(KINDS["seeded"]())
+    assert page.index("Not private:") < page.index("epsilon = 1")
+
+
+def test_the_page_is_the_same_whenever_it_is_drawn() -> None:
+    model = KINDS["pure objective"]()
+    page = render(model)
+    assert page == render(model)
+    assert "Not private:" not in page
+
+
+def test_a_schema_gives_names_units_and_the_declared_direction() -> None:
+    model = with_schema()
+    page = render(model)
+    read(page)
+    assert "change of the log-odds of over 50k" in page
+    assert "per unit" in page
+    assert "The declared schema" in page
+    released = Released(model, _schema(model))
+    values = {one.name: one.value for one in released.coefficients}
+    # the model's second class is "up to 50k", the schema's last is "over 50k"
+    assert model.classes_[1] == "up to 50k"
+    column = released.feature_names.index("hours")
+    assert values["hours"] == pytest.approx(-model.coef_[0, column] * released.schema.factor)
+
+
+def _schema(model: Any) -> Any:
+    from privet.schema import Schema
+
+    return Schema.from_toml(model.schema_)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_captions_speak_of_at_least_only_where_the_noise_is_not_known(kind: str) -> None:
+    model = KINDS[kind]()
+    told = coefficients(Released(model)).caption
+    assert ("at least" in told) is (model.mechanism == "objective")
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = KINDS["pure objective"]()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write(model, tmp_path / "r.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_are_escaped() -> None:
+    import pandas as pd
+
+    from privet import LogisticRegression
+    from tests.models.tables import two_classes
+
+    x, y = two_classes()
+    names = ["<b>&\"'", "$a$ \x1b[1m", "名前 " * 20]
+    page = render(LogisticRegression(1.0).fit(pd.DataFrame(x, columns=names), y))
+    read(page)
+    assert "<b>&" not in page
+    assert "&lt;b&gt;" in page
