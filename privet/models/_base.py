@@ -92,6 +92,10 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _check_ledger(self) -> None:
         if self.ledger is None:
+            if self.dataset is not None:  # the statement would name an account that nobody charged
+                raise DeclarationError(
+                    "dataset= names an account in a ledger, but there is no ledger."
+                )
             return
         if not isinstance(self.dataset, str) or not self.dataset:
             raise DeclarationError("With a ledger, dataset= must name the data set to charge.")
@@ -242,7 +246,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return statement(
             self.guarantee_,
             model=type(self).__name__,
-            ledger=None if self.ledger is None else self.dataset,
+            ledger=self.dataset,
         )
 
     def save(self, path: Any) -> None:

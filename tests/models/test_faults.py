@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP
+from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP, load
 from privet.errors import (
     BudgetExceeded,
     DataError,
@@ -235,11 +235,18 @@ def test_9_every_fit_charges(ledger: Ledger) -> None:
     ledger.verify()
 
 
+def test_9_a_loaded_model_still_names_its_account(ledger: Ledger, tmp_path: Path) -> None:
+    x, y = two_classes()
+    LogisticRegression(0.1, ledger=ledger, dataset="people").fit(x, y).save(tmp_path / "m")
+    assert "'people'" in load(tmp_path / "m").statement()
+
+
 def test_9_a_ledger_wants_a_data_set_and_no_seed(ledger: Ledger) -> None:
     x, y = two_classes()
     refused(LogisticRegression(0.1, ledger=ledger), x, y, DeclarationError, "dataset=")
     seeded = LogisticRegression(0.1, ledger=ledger, dataset="people", insecure_seed=1)
     refused(seeded, x, y, DeclarationError, "seeded")
+    refused(LogisticRegression(0.1, dataset="people"), x, y, DeclarationError, "no ledger")
     unknown = LogisticRegression(0.1, ledger=ledger, dataset="others")
     refused(unknown, x, y, LedgerError, "not open")
 
