@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -52,6 +53,10 @@ def plan(
     noise: Noise = "auto",
     regularization: Regularization = None,
     norm_bound: Annotated[float, typer.Option(help="Declared bound on the rows' norms.")] = 1.0,
+    kernel: Annotated[
+        float | None,
+        typer.Option(help="Also the features and rows of a kernel model within this excess."),
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw noise and risk against the rows (png, svg, pdf).")
     ] = None,
@@ -76,10 +81,14 @@ def plan(
     found, group = _planned(budget, columns, classes, schema, options)
     if picture is not None:
         found.plot(picture, over=over)
+    sizes = None if kernel is None else found.kernel_needed(kernel)
     if json:
-        as_json(_finite(found.to_dict()))
+        more = {} if sizes is None else {"kernel": asdict(sizes)}
+        as_json(_finite(found.to_dict() | more))
         return
     typer.echo(str(found))
+    if sizes is not None:
+        typer.echo(f"\nKernel model\n{sizes}")
     if group > 1:
         typer.echo(f"\nFor a person with {group} rows the guarantee is {budget}.")
     if picture is not None:
@@ -97,21 +106,22 @@ def _planned(
     from privet.planning import plan as make
     from privet.privacy.group import per_row
 
-    width, kinds, group = _size(columns, classes, schema)
-    return make(d=width, classes=kinds, budget=per_row(budget, group), **options), group
+    size, group = _size(columns, classes, schema)
+    return make(budget=per_row(budget, group), **size, **options), group
 
 
-def _size(columns: int | None, classes: int, schema: Path | None) -> tuple[int, int, int]:
-    """Columns, classes and rows of a person: from the flags, or from the schema."""
+def _size(columns: int | None, classes: int, schema: Path | None) -> tuple[dict[str, Any], int]:
+    """Columns, classes, intercept, and rows of a person: from the flags, or as ``train`` does."""
     if (columns is None) == (schema is None):
         raise typer.BadParameter("give either --columns or --schema.")
     if schema is None:
         assert columns is not None
-        return columns, classes, 1
+        return {"d": columns, "classes": classes}, 1
     from privet.schema import Schema
 
     declared = Schema.from_toml(schema)
-    return declared.width, len(declared.label.classes), declared.group_size
+    size = {"d": declared.width, "classes": len(declared.label.classes)}
+    return {**size, "fit_intercept": not declared.has_constant}, declared.group_size
 
 
 def _finite(value: Any) -> Any:

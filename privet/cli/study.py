@@ -48,15 +48,13 @@ def without_privacy(train: Split, test: Split) -> float:
 
 def accuracies(train: Split, test: Split, draws: int) -> dict[str, Array]:
     """Accuracy of ``draws`` releases at each epsilon: name -> (epsilons, draws)."""
-    ones = np.ones((len(test.x), 1))
     found = {}
     for name, (mechanism, loss) in RECIPES.items():
         targets = loss.targets(train.y.astype(np.int_))
-        rows = checked_rows(train.x, targets, norm_bound=1.0, intercept=True)
+        rows = checked_rows(train.x, targets, norm_bound=1.0)
         points = []
         for epsilon in EPSILONS:
-            drawn = mechanism(loss, PureDP(epsilon), norm_bound=np.sqrt(2.0)).sample(rows, draws)
-            scores = np.hstack([test.x, ones]) @ drawn.T
+            scores = test.x @ mechanism(loss, PureDP(epsilon)).sample(rows, draws).T
             points.append(((scores > 0) == test.y[:, None]).mean(axis=0))
         found[name] = np.array(points)
     return found

@@ -115,7 +115,10 @@ def fit(data: Path, schema: Schema, budget: Budget, model: str, options: dict[st
 
     kind = {"logistic": LogisticRegression, "svm": LinearSVC}[model]
     unfitted = kind(
-        per_row(budget, schema.group_size), classes=list(schema.label.classes), **options
+        per_row(budget, schema.group_size),
+        classes=list(schema.label.classes),
+        fit_intercept=not schema.has_constant,
+        **options,
     )
     with working(f"Reading and encoding {data.name}"):
         x, y = schema.encode(data)

@@ -14,6 +14,7 @@ from privet.mechanisms.release import NoiseChoice
 from privet.noise import Noise
 from privet.planning import bounds
 from privet.planning.declared import Declared
+from privet.planning.kernels import KernelNeeded, kernel_needed
 from privet.planning.needed import RowsNeeded, probability, rows_needed
 from privet.planning.odds import attacker_accuracy, odds_factor
 from privet.planning.prediction import Typical, meeting_amount, typical
@@ -98,6 +99,21 @@ class Plan:
         intercept over ``norm_bound`` as one more of them. See ``privet.planning.needed``.
         """
         return rows_needed(self.declared, self.design, excess, reference_norm, beta, score_noise)
+
+    def kernel_needed(
+        self,
+        excess: float = 0.1,
+        reference_bound: float = 1.0,
+        *,
+        beta: float = bounds.TAIL,
+        score_noise: float = 0.5,
+    ) -> KernelNeeded:
+        """How many random features and rows a kernel model takes; see ``privet.planning.kernels``.
+
+        ``reference_bound`` bounds the coefficients of the kernel expansion that you hope to
+        compete with. ``d`` plays no part: random features replace the columns.
+        """
+        return kernel_needed(self.declared, excess, reference_bound, beta, score_noise)
 
     # -- what to expect ------------------------------------------------------------------------
 

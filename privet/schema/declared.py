@@ -110,6 +110,15 @@ class Schema:
         return 1 if self.person is None else self.person.most_rows
 
     @property
+    def has_constant(self) -> bool:
+        """Whether a group of encoded columns adds up to a constant, as an intercept would.
+
+        One-hot columns with an (other) do. An intercept beside them says nothing new, but its
+        column makes every row longer and so costs noise.
+        """
+        return any(getattr(column, "other", False) for column in self.columns.values())
+
+    @property
     def unconfirmed(self) -> tuple[str, ...]:
         """Columns whose declaration was read from the data and that nobody has confirmed."""
         named: list[tuple[str, Column | Label]] = [*self.columns.items()]

@@ -88,6 +88,8 @@ def test_plan_in_words_json_and_a_picture(people: Path, tmp_path: Path) -> None:
     assert told["verdict"] == "comfortable"
     by_schema = ("--rows", 500, "--schema", people / "schema.toml", "--epsilon", 0.1)
     assert json.loads(run("plan", *by_schema, "--json").stdout)["declared"]["d"] == 70
+    assert "frequencies" in run("plan", *size, "--kernel", 0.4).stdout
+    assert json.loads(run("plan", *size, "--kernel", 0.4, "--json").stdout)["kernel"]["rows"]
     assert run("plan", *size, "--picture", tmp_path / "p.png").exit_code == 0
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
