@@ -60,8 +60,8 @@ def _opendp() -> Any:
         import opendp.prelude as dp
     except ImportError as error:
         raise MissingExtra(
-            "Exact Gaussian noise on a value needs OpenDP. Install it with "
-            "`pip install 'privet[opendp]'`, or use objective perturbation or a pure budget."
+            "Exact Gaussian noise on a value needs OpenDP. Install the extra 'opendp', or use "
+            "objective perturbation or a pure budget."
         ) from error
     dp.enable_features("contrib")
     return dp

@@ -85,9 +85,9 @@ class ReusedNoise(ObjectivePerturbation):
 class SeededInProduction(ObjectivePerturbation):
     """Draws from a constant seed while the event says private."""
 
-    def run(self, rows: Rows) -> Release:
+    def run(self, rows: Rows, design: Design | None = None) -> Release:
         """The real release, from a generator that somebody seeded for a test and left."""
-        design = self.design(rows.n, rows.m)
+        design = self.design(rows.n, rows.m) if design is None else design
         value = self.perturb(rows, design, InsecureSeed(42))
         return Release(value, design.event, self.numerics(design))
 

@@ -83,6 +83,9 @@ def check(
         )
     if not json:
         typer.echo("\nEvery declaration is confirmed: privet train accepts this schema.")
+        typer.echo(
+            "The cells were not compared with it: mind the spelling of classes and categories."
+        )
 
 
 def _require(declared: Schema, data: Path) -> None:

@@ -128,8 +128,17 @@ def fit(data: Path, schema: Schema, budget: Budget, model: str, options: dict[st
         fitted = unfitted.fit(x, y)
     fitted.schema_ = schema.to_toml()
     told = (*fitted.guarantee_.assumptions, *declarations(schema, budget))
-    fitted.guarantee_ = replace(fitted.guarantee_, assumptions=told)
+    fitted.guarantee_ = replace(fitted.guarantee_, assumptions=told, **_unit(schema))
     return fitted
+
+
+def _unit(schema: Schema) -> dict[str, Any]:
+    """Whom the guarantee is about: a person, where the schema says whose row it is."""
+    if schema.person is None:
+        return {}
+    k = schema.group_size
+    rows = "one row" if k == 1 else f"{k} rows"
+    return {"unit": f"one person, with at most {rows} by {schema.person.column}", "group": k}
 
 
 def declarations(schema: Schema, budget: Budget) -> list[str]:

@@ -34,7 +34,7 @@ def _columns(name: str) -> Columns:
     try:
         from pyarrow import parquet
     except ImportError as error:
-        raise MissingExtra("Reading Parquet files needs pyarrow: privet[parquet].") from error
+        raise MissingExtra("Reading Parquet files needs pyarrow, the extra 'parquet'.") from error
     table = parquet.read_table(path)
     raw = {column: table[column].to_numpy() for column in table.column_names}
     return {k: v.astype(str) if v.dtype == object else v for k, v in raw.items()}

@@ -56,13 +56,14 @@ from privet.rows import Rows
 from privet.solve import largest
 
 CALIBRATIONS = (None, "exact", "wang2018", "chaudhuri2011", "chaudhuri2008")
+_EXACT = "privet/mechanisms/objective.proof.md (refines Chaudhuri et al. 2011, Theorem 9)"
 _THEOREMS = {
-    None: "Privet, objective.proof.md (exact bound; Chaudhuri et al. 2011, Theorem 9, refined)",
-    "exact": "Privet, objective.proof.md (exact bound; Chaudhuri et al. 2011, Theorem 9, refined)",
+    None: _EXACT,
+    "exact": _EXACT,
     "wang2018": "Wang, Kifer and Lee 2018, Theorem 1",
     "chaudhuri2011": "Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9",
     "chaudhuri2008": "Chaudhuri and Monteleoni 2008, Theorem 2, without its missing condition",
-    "gaussian": "Privet, gaussian_objective.proof.md",
+    "gaussian": "privet/mechanisms/gaussian_objective.proof.md",
 }
 
 

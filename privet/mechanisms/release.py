@@ -146,9 +146,12 @@ class Mechanism(ABC):
     def numerics(self, design: Design) -> str:
         """A sentence on what is exact and what is idealised in the arithmetic."""
 
-    def run(self, rows: Rows) -> Release:
-        """Draw fresh noise, reach the certified minimum, release. Charge the event before this."""
-        design = self.design(rows.n, rows.m)
+    def run(self, rows: Rows, design: Design | None = None) -> Release:
+        """Draw fresh noise, reach the certified minimum, release. Charge the event before this.
+
+        ``design`` is this mechanism's own for these rows, if the caller has it already.
+        """
+        design = self.design(rows.n, rows.m) if design is None else design
         value = self.perturb(rows, design, source(self.insecure_seed))
         return Release(value, design.event, self.numerics(design))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import math
+import warnings
 from abc import abstractmethod
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privet.errors import DataError, DeclarationError
+from privet.errors import DataError, DeclarationError, PrivetWarning
 from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
@@ -29,6 +30,7 @@ from privet.mechanisms import MECHANISMS, Mechanism
 from privet.models.labels import class_weights, declared_classes, encode_labels
 from privet.privacy.budget import as_budget
 from privet.privacy.guarantee import Guarantee
+from privet.privacy.ledger import Ledger
 from privet.privacy.statement import statement
 from privet.risk import norm_bound
 from privet.rows.arrays import ArrayRows, checked_rows, clip_factors, sound_sparse
@@ -97,6 +99,10 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                     "dataset= names an account in a ledger, but there is no ledger."
                 )
             return
+        if not isinstance(self.ledger, Ledger):
+            raise DeclarationError(
+                "ledger must be a Ledger, for example Ledger('sqlite:///budget.db')."
+            )
         if not isinstance(self.dataset, str) or not self.dataset:
             raise DeclarationError("With a ledger, dataset= must name the data set to charge.")
         if self.insecure_seed is not None:
@@ -132,9 +138,10 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         data, labels = self._numbers(X, y)
         self._check_cap(data.shape)
         rows, classes, mechanism = self._check(data, labels)
-        event = mechanism.event(rows.n, rows.m)
+        design = mechanism.design(rows.n, rows.m)
+        event = design.event
         reservation = None if self.ledger is None else self.ledger.reserve(self.dataset, event)
-        release = mechanism.run(rows)
+        release = mechanism.run(rows, design)
         if reservation is not None:
             self.ledger.settle(reservation)
         self._publish(release.value, mechanism, classes)
@@ -164,7 +171,9 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         classes = np.array([0, 1]) if self.classes is None else declared_classes(self.classes)
         weights = None if self.classes is None else class_weights(self.class_weight, classes)
         mechanism = self._mechanism(len(classes), weights)
-        event = mechanism.event(shape[0], shape[1] + bool(self.fit_intercept))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivetWarning)  # the fit itself will say it
+            event = mechanism.event(shape[0], shape[1] + bool(self.fit_intercept))
         self.ledger.require(self.dataset, event)
 
     def _check(self, data: Any, labels: NDArray[Any]) -> tuple[ArrayRows, NDArray[Any], Mechanism]:

@@ -33,7 +33,7 @@ def draw(
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtra("Drawing a plan needs matplotlib: privet[cli].") from error
+        raise MissingExtra("Drawing a plan needs matplotlib, the extra 'cli'.") from error
     values = default_values(plan, over) if values is None else list(values)
     plans = plan.curve(over, values)
     figure = Figure(figsize=(10.5, 4.6), layout="constrained")

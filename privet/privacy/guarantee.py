@@ -11,6 +11,7 @@ from typing import Any
 
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event, event_from_json
+from privet.privacy.group import for_group
 
 NEIGHBOURS = "tables of the same public size that differ in one row (replace one)"
 UNIT = "one row of the training table"
@@ -25,11 +26,12 @@ class Guarantee:
     assumptions: tuple[str, ...]
     neighbours: str = NEIGHBOURS
     unit: str = UNIT
+    group: int = 1  # rows of the table that one unit may have
 
     @property
     def budget(self) -> Budget:
-        """The total price of the release."""
-        return self.event.claim
+        """What the release costs one unit at most: a row, or a person with several rows."""
+        return for_group(self.event.claim, self.group)
 
     @property
     def mechanism(self) -> str:
@@ -59,6 +61,7 @@ class Guarantee:
             "assumptions": list(self.assumptions),
             "neighbours": self.neighbours,
             "unit": self.unit,
+            "group": self.group,
         }
 
 
@@ -70,4 +73,5 @@ def guarantee_from_json(record: dict[str, Any]) -> Guarantee:
         assumptions=tuple(str(item) for item in record["assumptions"]),
         neighbours=str(record["neighbours"]),
         unit=str(record["unit"]),
+        group=int(record["group"]),
     )

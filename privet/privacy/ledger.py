@@ -111,7 +111,10 @@ class Ledger:
         Filter(cap).limits()
         with self._transaction(create=True) as connection:
             if self._last(connection, dataset) is not None:
-                raise LedgerError(f"The data set {dataset!r} is already open; its cap stays.")
+                raise LedgerError(
+                    f"The data set {dataset!r} is already open and its cap stays. Go on charging "
+                    "it, or choose another name for other people's rows."
+                )
             self._append(connection, dataset, "open", dataset, cap.to_json(), NOTHING)
 
     def reserve(self, dataset: str, event: Event, key: str | None = None) -> int:
@@ -214,7 +217,7 @@ class Ledger:
             left = max(Filter(cap).room(last.totals), 0) / UNITS_PER_ONE
             raise BudgetExceeded(
                 f"A release of {event.claim} does not fit under the cap of {cap} for "
-                f"{dataset!r}: {left:g} is left. Ask for less, or have a new cap opened."
+                f"{dataset!r}: {left:g} is left. Ask for less; a cap cannot be raised."
             )
         return totals
 
@@ -233,8 +236,8 @@ class Ledger:
         """One exclusive, durable transaction on a connection of its own."""
         if not create and not self.path.exists():
             raise LedgerError(
-                f"There is no ledger at {self.path.name}. Create it with Ledger.open; a ledger "
-                "that disappeared must be restored, not re-created."
+                f"There is no ledger at {self.path.name}. Create it with Ledger.open or `privet "
+                "ledger open`; a ledger that disappeared must be restored, not re-created."
             )
         try:
             connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)

@@ -13,7 +13,8 @@ WIDTH = 88
 NOT_COVERED = (
     "Not covered: time and memory used while fitting, what the curator's own terminal showed, "
     "warnings and errors during fitting, any number computed from the rows by other means (an "
-    "accuracy on the training table, for example), and releases not listed here."
+    "accuracy on the training table, for example), steps before the model that learnt from the "
+    "rows, and releases not listed here."
 )
 
 
@@ -53,6 +54,7 @@ def statement(guarantee: Guarantee, *, model: str, ledger: str | None = None) ->
         "",
         f"Guarantee    {guarantee.budget if guarantee.private else 'none'}",
         f"Unit         {guarantee.unit}",
+        *([f"For one row  {event.claim}"] if guarantee.group > 1 else []),
         f"Neighbours   {guarantee.neighbours}",
         f"Rows         {event.n} (public)",
         f"Mechanism    {guarantee.mechanism}, scale {event.scale:.6g}, "
@@ -61,7 +63,7 @@ def statement(guarantee: Guarantee, *, model: str, ledger: str | None = None) ->
         f"Numerics     {guarantee.numerics}",
         f"Randomness   {'the operating system' if guarantee.private else 'see below'}",
         "",
-        in_words(guarantee.budget) if guarantee.private else "Nothing is promised to anybody.",
+        _whom(guarantee) if guarantee.private else "Nothing is promised to anybody.",
         "",
         composition,
         "",
@@ -76,6 +78,11 @@ def statement(guarantee: Guarantee, *, model: str, ledger: str | None = None) ->
             f"NOT PRIVATE: {event.why_not_private}. The rest describes the intention.",
         ]
     return "\n".join(_wrapped(line) for line in lines)
+
+
+def _whom(guarantee: Guarantee) -> str:
+    words = in_words(guarantee.budget)
+    return words if guarantee.group == 1 else words.replace("a given record", "a given person")
 
 
 def _wrapped(line: str) -> str:

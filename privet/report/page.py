@@ -45,7 +45,7 @@ def render(model: Any, *, name: str = "", digest: str = "") -> str:
             private=guarantee.private,
             why_not=guarantee.event.why_not_private,
             headline=str(released.promise).removesuffix(" (zero-concentrated)"),
-            kind=f"{_kind(released.promise)} differential privacy of {_unit(released)}",
+            kind=f"{_kind(released.promise)} differential privacy of {guarantee.unit}",
             in_words=in_words(released.promise).replace("a given record", released.whom),
             tiles=_tiles(released),
             facts=_facts(released, name, digest),
@@ -88,7 +88,7 @@ def _template() -> Any:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
-        raise MissingExtra("Reports need Jinja2: pip install 'privet[cli]'.") from error
+        raise MissingExtra("Reports need Jinja2, the extra 'cli'.") from error
     source = files("privet.report").joinpath("template.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.from_string(source)
@@ -148,22 +148,10 @@ def _facts(released: Released, name: str, digest: str) -> list[tuple[str, str]]:
 
 
 def _protects(released: Released) -> list[tuple[str, str]]:
-    guarantee, schema = released.model.guarantee_, released.schema
+    guarantee = released.model.guarantee_
     each = [("Guarantee", _budget(guarantee.budget)), ("It protects", guarantee.unit)]
-    if schema is None or schema.person is None:
-        return each
-    person = [("Guarantee", _budget(released.promise)), ("It protects", _unit(released))]
-    if schema.group_size == 1:
-        return person
-    return [*person, ("For one row", _budget(guarantee.budget))]
-
-
-def _unit(released: Released) -> str:
-    schema = released.schema
-    if schema is None or schema.person is None:
-        return str(released.model.guarantee_.unit)
-    rows = "one row" if schema.group_size == 1 else f"{schema.group_size} rows"
-    return f"one person, with at most {rows} by {schema.person.column}"
+    row = [("For one row", _budget(guarantee.event.claim))]
+    return each + row if guarantee.group > 1 else each
 
 
 def _kind(budget: Budget) -> str:

@@ -27,7 +27,6 @@ from privet.noise import NOISES
 from privet.planning.bounds import ReleaseNoise, release_noise
 from privet.planning.prediction import typical_curvature
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from privet.privacy.group import for_group
 from privet.report.marginal import coordinate_quantile
 from privet.schema import Effect, Schema
 
@@ -78,8 +77,8 @@ class Released:
     @property
     def promise(self) -> Budget:
         """The guarantee that people ask about: for a person, where the schema names one."""
-        claim = self.model.guarantee_.budget
-        return claim if self.schema is None else for_group(claim, self.schema.group_size)
+        promise: Budget = self.model.guarantee_.budget
+        return promise
 
     @property
     def whom(self) -> str:

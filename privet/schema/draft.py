@@ -154,6 +154,8 @@ def _outward(bound: float, sign: int) -> float:
     """Two digits, away from the data."""
     if bound == 0.0 or not abs(bound) < 1e90:
         return max(-1e90, min(1e90, bound))
+    if abs(bound) < 1e-90:  # two digits of it would round to zero
+        return sign * 1e-90 if bound * sign > 0.0 else 0.0
     step = 10.0 ** (math.floor(math.log10(abs(bound))) - 1)
     rounded = (math.ceil if sign > 0 else math.floor)(bound / step) * step
     return float(f"{rounded:.6g}") if step else bound

@@ -100,7 +100,7 @@ def _collected(frame: Any) -> Any:
     try:
         return frame.collect()
     except ModuleNotFoundError as error:
-        raise MissingExtra(f"Reading this table needs {error.name}: privet[parquet].") from None
+        raise MissingExtra(f"Reading this table needs {error.name}, the extra 'parquet'.") from None
     except Exception as error:
         kind = type(error).__name__
         raise DataError(f"The table cannot be computed; its engine answered {kind}.") from None
@@ -115,7 +115,7 @@ def _pyarrow() -> Any:
         import pyarrow.csv
         import pyarrow.parquet
     except ImportError:
-        raise MissingExtra("Reading files needs pyarrow: privet[parquet].") from None
+        raise MissingExtra("Reading files needs pyarrow, the extra 'parquet'.") from None
     return pa
 
 

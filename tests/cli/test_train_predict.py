@@ -195,7 +195,12 @@ def test_a_person_with_several_rows_gets_the_whole_budget(people: Path, tmp_path
     )
     assert result.exit_code == 0, result.output
     model = load(tmp_path / "m")
-    assert model.guarantee_.budget.facts()["epsilon"] == pytest.approx(1.0)
+    assert model.guarantee_.event.claim.facts()["epsilon"] == pytest.approx(1.0)
+    assert model.guarantee_.budget.facts()["epsilon"] == pytest.approx(3.0)
+    told = run("statement", tmp_path / "m").stdout
+    assert "Guarantee    epsilon = 3" in told
+    assert "For one row  epsilon = 1" in told
+    assert "a given person" in told
     assert any("3 rows of a person" in text for text in model.guarantee_.assumptions)
     assert any("epsilon = 3" in text for text in model.guarantee_.assumptions)
     assert run("report", tmp_path / "m", "--out", tmp_path / "r.html").exit_code == 0

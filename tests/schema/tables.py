@@ -20,7 +20,7 @@ from privet.schema import Categorical, Column, Label, Numeric, Person, Schema
 ODD = "aAbTrue019.,;:=-+ []{}()#?'\"\\/_%&<>~^$*|\t\n\r\x01\x1b\x7f\x85\xa0\u2028éß\u0130１☃😀"
 TEXT = st.text(ODD, max_size=8)
 PLAIN = TEXT.filter(lambda text: bool(text.strip()) and text.strip() != "(other)")
-BOUND = st.floats(-1e100, 1e100) | st.integers(-1000, 1000).map(float)
+BOUND = st.floats(-1e99, 1e99) | st.integers(-1000, 1000).map(float)
 WHOLE = st.integers(-(2**40), 2**40)
 
 
