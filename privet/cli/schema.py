@@ -79,7 +79,8 @@ def check(
 
         raise DeclarationError(
             f"Read from the data and confirmed by nobody: {', '.join(declared.unconfirmed)}. "
-            "Replace each by what you can name without looking, and remove its from_data mark."
+            "Replace each by what you can name without looking, and remove its mark, or take it "
+            'over with from_data = "confirmed".'
         )
     if not json:
         typer.echo("\nEvery declaration is confirmed: privet train accepts this schema.")

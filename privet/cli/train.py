@@ -103,7 +103,7 @@ def _declared(path: Path) -> Schema:
         raise DeclarationError(
             f"The schema has declarations that were read from the data and that nobody has "
             f"confirmed: {names}. Replace each by what you can name without looking, and remove "
-            "its from_data mark."
+            'its mark, or take it over with from_data = "confirmed".'
         )
     return declared
 
@@ -147,6 +147,11 @@ def declarations(schema: Schema, budget: Budget) -> list[str]:
         f"the schema: bounds, categories and classes of {len(schema.columns)} columns and the "
         "label, named without looking at the rows"
     ]
+    if schema.confirmed:
+        told.append(
+            f"bounds, categories or classes of {', '.join(schema.confirmed)}, which were read from "
+            "the data and taken over by a person: no guarantee covers what they tell of the rows"
+        )
     if schema.person is not None:
         k = schema.group_size
         rows = "one row" if k == 1 else f"{k} rows"

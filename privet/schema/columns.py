@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,14 @@ class Misdeclared(DeclarationError):
         self.key = key
 
 
+#: read from the data: no; yes and waiting for a person; yes and a person took it over
+Mark = bool | Literal["confirmed"]
+
+
 class Column(ABC):
     """How one column of a table becomes encoded columns; holds declarations only."""
 
-    from_data: bool
+    from_data: Mark
 
     @property
     @abstractmethod
@@ -61,20 +65,20 @@ class Numeric(Column):
     The bounds become -1 and 1. ``log`` spaces values by their logarithm (by that of 1 + value where
     ``low`` is zero). A missing cell takes the value ``missing``, or without it the middle of the
     scale, which is encoded as zero. ``from_data`` marks bounds that were read from the table and
-    that nobody has confirmed yet.
+    that nobody has confirmed yet; ``"confirmed"`` that somebody has.
     """
 
     low: float
     high: float
     log: bool = False
     missing: float | None = None
-    from_data: bool = False
+    from_data: Mark = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", number("low", self.low))
         object.__setattr__(self, "high", number("high", self.high))
-        for key in ("log", "from_data"):
-            boolean(key, getattr(self, key))
+        boolean("log", self.log)
+        mark(self.from_data)
         if not self.low < self.high:
             raise Misdeclared(f"low = {self.low:g} must be below high = {self.high:g}.", "low")
         if self.log and self.low < 0:
@@ -142,17 +146,17 @@ class Categorical(Column):
 
     A missing or undeclared cell is in ``(other)``; with ``other=False`` its columns are all zero.
     Categories are text, whole numbers or booleans. ``from_data`` marks a list that was read from
-    the table and that nobody has confirmed yet.
+    the table and that nobody has confirmed yet; ``"confirmed"`` that somebody has.
     """
 
     categories: tuple[Value, ...]
     other: bool = True
-    from_data: bool = False
+    from_data: Mark = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", values("categories", self.categories))
-        for key in ("other", "from_data"):
-            boolean(key, getattr(self, key))
+        boolean("other", self.other)
+        mark(self.from_data)
 
     @property
     def width(self) -> int:
@@ -196,6 +200,14 @@ def boolean(key: str, value: Any) -> None:
     """Refuse what is not true or false."""
     if not isinstance(value, bool):
         raise Misdeclared(f"{key} must be true or false, got {value!r}.", key)
+
+
+def mark(value: Any) -> None:
+    """Refuse what is no mark: false, true, or "confirmed" by a person."""
+    if value != "confirmed" and not isinstance(value, bool):
+        raise Misdeclared(
+            f'from_data must be true, false or "confirmed", got {value!r}.', "from_data"
+        )
 
 
 def text(key: str, value: Any) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from privet.errors import DeclarationError
 from privet.schema import encode as encoding
-from privet.schema.columns import Column, Misdeclared, is_plain
+from privet.schema.columns import Column, Mark, Misdeclared, is_plain
 from privet.schema.effects import Effect
 from privet.schema.encode import Encoded
 from privet.schema.label import Label, Person
@@ -121,9 +121,17 @@ class Schema:
     @property
     def unconfirmed(self) -> tuple[str, ...]:
         """Columns whose declaration was read from the data and that nobody has confirmed."""
+        return self._marked(True)
+
+    @property
+    def confirmed(self) -> tuple[str, ...]:
+        """Columns whose declaration was read from the data and that a person took over as it is."""
+        return self._marked("confirmed")
+
+    def _marked(self, mark: Mark) -> tuple[str, ...]:
         named: list[tuple[str, Column | Label]] = [*self.columns.items()]
         named.append((self.label.name, self.label))
-        return tuple(name for name, declared in named if declared.from_data)
+        return tuple(name for name, declared in named if declared.from_data == mark)
 
     # -- encoding ----------------------------------------------------------------------------------
 

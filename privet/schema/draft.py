@@ -27,7 +27,8 @@ _ASK = """\
 """
 _MARKED = """\
 # A draft with bounds and categories read from the data, each marked from_data = true: they depend
-# on the rows. Replace each by what you can name without looking at the data, and remove its mark.
+# on the rows. Replace each by what you can name without looking at the data, and remove its mark;
+# or take it over as it is with from_data = "confirmed", which every statement will repeat.
 """
 _PERSON = """\
 # If a person may have several rows, name the column that says whose row it is:

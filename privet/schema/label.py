@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.schema.cells import Cells, Index, Value, lookup, text_of
-from privet.schema.columns import Misdeclared, boolean, text, values
+from privet.schema.columns import Mark, Misdeclared, mark, text, values
 
 MOST_ROWS = 1_000_000
 
@@ -26,14 +26,14 @@ class Label:
     name: str
     classes: tuple[Value, ...]
     missing: Value | None = None
-    from_data: bool = False
+    from_data: Mark = False
 
     def __post_init__(self) -> None:
         text("name", self.name)
         if self.name == "?":
             raise Misdeclared("name is still '?'. Name the column to predict.", "name")
         object.__setattr__(self, "classes", values("classes", self.classes, fewest=2))
-        boolean("from_data", self.from_data)
+        mark(self.from_data)
         if len({type(value) for value in self.classes}) > 1:
             raise Misdeclared(
                 "classes must be all text, all whole numbers or all booleans.", "classes"

@@ -208,3 +208,17 @@ def test_a_person_with_several_rows_gets_the_whole_budget(people: Path, tmp_path
     assert '<p class="guarantee">epsilon = 3</p>' in page
     assert "a given person" in page
     assert "at most 3 rows by who" in page
+
+
+def test_a_bound_from_the_data_stays_marked_in_the_statement(people: Path, tmp_path: Path) -> None:
+    text = (people / "schema.toml").read_text()
+    schema = tmp_path / "s.toml"
+    marked = text.replace("[columns.age]", "[columns.age]\nfrom_data = true", 1)
+    assert marked != text
+    command = ("train", people / "people.csv", "--epsilon", 1, "--out", tmp_path / "m")
+    schema.write_text(marked)
+    refused(run(*command, "--schema", schema))
+    schema.write_text(marked.replace("from_data = true", 'from_data = "confirmed"'))
+    assert run(*command, "--schema", schema).exit_code == 0
+    told = " ".join(run("statement", tmp_path / "m").stdout.split())
+    assert "age, which were read from the data and taken over by a person" in told

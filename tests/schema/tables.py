@@ -21,6 +21,7 @@ ODD = "aAbTrue019.,;:=-+ []{}()#?'\"\\/_%&<>~^$*|\t\n\r\x01\x1b\x7f\x85\xa0\u202
 TEXT = st.text(ODD, max_size=8)
 PLAIN = TEXT.filter(lambda text: bool(text.strip()) and text.strip() != "(other)")
 BOUND = st.floats(-1e99, 1e99) | st.integers(-1000, 1000).map(float)
+MARKS = st.sampled_from([False, True, "confirmed"])
 WHOLE = st.integers(-(2**40), 2**40)
 
 
@@ -32,7 +33,7 @@ def numerics(draw: st.DrawFn) -> Numeric:
     close = high <= low or (log and math.log1p(high) - math.log1p(low) < 1e-9)
     high = low + abs(low) + 1 if close else high
     missing = draw(st.none() | st.floats(low, high))
-    return Numeric(low, high, log=log, missing=missing, from_data=draw(st.booleans()))
+    return Numeric(low, high, log=log, missing=missing, from_data=draw(MARKS))
 
 
 def distinct(values: st.SearchStrategy[Any], fewest: int = 1) -> st.SearchStrategy[tuple[Any, ...]]:
@@ -41,7 +42,7 @@ def distinct(values: st.SearchStrategy[Any], fewest: int = 1) -> st.SearchStrate
 
 
 CATEGORIES = distinct(PLAIN) | distinct(WHOLE) | st.just((False, True))
-CATEGORICALS = st.builds(Categorical, CATEGORIES, other=st.booleans(), from_data=st.booleans())
+CATEGORICALS = st.builds(Categorical, CATEGORIES, other=st.booleans(), from_data=MARKS)
 COLUMNS: st.SearchStrategy[Column] = numerics() | CATEGORICALS
 
 
