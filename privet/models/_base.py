@@ -28,7 +28,7 @@ from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
 from privet.models.labels import class_weights, declared_classes, encode_labels
-from privet.privacy.budget import as_budget
+from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.ledger import Ledger
 from privet.privacy.statement import statement
@@ -51,24 +51,40 @@ RELEASED = ("coef_", "intercept_", "classes_", "guarantee_", "regularization_", 
 class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common contract of the linear classifiers; see ``LogisticRegression`` and ``LinearSVC``."""
 
-    budget: Any
-    mechanism: str
-    noise: Literal["auto", "laplace", "gaussian"]
-    calibration: str | None
-    regularization: float | Literal["auto"]
-    norm_bound: float
-    fit_intercept: bool
-    classes: Any
-    class_weight: dict[Any, float] | None
-    ledger: Any
-    dataset: str | None
-    insecure_seed: int | None
-
     coef_: Array
     intercept_: Array
     classes_: NDArray[Any]
     guarantee_: Guarantee
     regularization_: float
+
+    def __init__(
+        self,
+        budget: Budget | float = 1.0,
+        *,
+        mechanism: str = "objective",
+        noise: Literal["auto", "laplace", "gaussian"] = "auto",
+        calibration: str | None = None,
+        regularization: float | Literal["auto"] = "auto",
+        norm_bound: float = 1.0,
+        fit_intercept: bool = True,
+        classes: Any = None,
+        class_weight: dict[Any, float] | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.mechanism = mechanism
+        self.noise = noise
+        self.calibration = calibration
+        self.regularization = regularization
+        self.norm_bound = norm_bound
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.class_weight = class_weight
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insecure_seed = insecure_seed
 
     # -- declarations --------------------------------------------------------------------------
 

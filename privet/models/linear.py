@@ -66,35 +66,6 @@ class LogisticRegression(PrivateLinearClassifier):
     array([ True])
     """
 
-    def __init__(
-        self,
-        budget: Budget | float = 1.0,
-        *,
-        mechanism: str = "objective",
-        noise: Literal["auto", "laplace", "gaussian"] = "auto",
-        calibration: str | None = None,
-        regularization: float | Literal["auto"] = "auto",
-        norm_bound: float = 1.0,
-        fit_intercept: bool = True,
-        classes: Any = None,
-        class_weight: dict[Any, float] | None = None,
-        ledger: Any = None,
-        dataset: str | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.budget = budget
-        self.mechanism = mechanism
-        self.noise = noise
-        self.calibration = calibration
-        self.regularization = regularization
-        self.norm_bound = norm_bound
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.class_weight = class_weight
-        self.ledger = ledger
-        self.dataset = dataset
-        self.insecure_seed = insecure_seed
-
     def _loss(self, n_classes: int) -> Loss:
         return Logistic() if n_classes == 2 else Softmax(n_classes)
 
@@ -156,20 +127,22 @@ class LinearSVC(PrivateLinearClassifier):
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:
-        self.budget = budget
+        super().__init__(
+            budget,
+            mechanism=mechanism,
+            noise=noise,
+            calibration=calibration,
+            regularization=regularization,
+            norm_bound=norm_bound,
+            fit_intercept=fit_intercept,
+            classes=classes,
+            class_weight=class_weight,
+            ledger=ledger,
+            dataset=dataset,
+            insecure_seed=insecure_seed,
+        )
         self.loss = loss
         self.h = h
-        self.mechanism = mechanism
-        self.noise = noise
-        self.calibration = calibration
-        self.regularization = regularization
-        self.norm_bound = norm_bound
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.class_weight = class_weight
-        self.ledger = ledger
-        self.dataset = dataset
-        self.insecure_seed = insecure_seed
 
     def _loss(self, n_classes: int) -> Loss:
         kinds: dict[str, type[HuberHinge] | type[SmoothHinge]] = {
