@@ -10,6 +10,7 @@ leaves no ``coef_``.
 from __future__ import annotations
 
 import html
+import logging
 import math
 import warnings
 from abc import abstractmethod
@@ -36,6 +37,7 @@ from privet.risk import norm_bound
 from privet.rows.arrays import ArrayRows, checked_rows, clip_factors, sound_sparse
 
 Array = NDArray[np.float64]
+LOGGER = logging.getLogger("privet")
 # What scikit-learn says when it quotes cells, and what is said instead.
 QUOTING = {
     "could not convert": (
@@ -154,6 +156,13 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         data, labels = self._numbers(X, y)
         self._check_cap(data.shape)
         rows, classes, mechanism = self._check(data, labels)
+        if rows.clipped:  # to the curator's terminal; neither kept nor released
+            LOGGER.warning(
+                "%d of %d rows are longer than norm_bound and were scaled down. For the curator's "
+                "eyes only: if they are many, scale the columns by declared bounds.",
+                rows.clipped,
+                rows.n,
+            )
         design = mechanism.design(rows.n, rows.m)
         event = design.event
         reservation = None if self.ledger is None else self.ledger.reserve(self.dataset, event)

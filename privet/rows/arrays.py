@@ -119,6 +119,11 @@ class ArrayRows(Rows):
         if self.m == 0:
             raise DataError("There are no columns; at least one is needed.")
 
+    @property
+    def clipped(self) -> int:
+        """How many rows were scaled down; depends on the rows, for the curator's eyes only."""
+        return 0 if self._factors is None else int((self._factors < 1.0).sum())
+
     def blocks(self, stride: int = 1) -> Iterator[tuple[Block, Targets]]:
         """Every ``stride``-th row, in views of the table (a thinned sparse table: in copies)."""
         if stride == 1 and sp.issparse(self._x):

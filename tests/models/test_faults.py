@@ -58,7 +58,19 @@ def test_1_values_without_a_norm_are_refused(ledger: Ledger, bad: float, sparse:
     assert "17" not in text
 
 
-def test_2_long_rows_are_clipped_and_nothing_is_told_of_them() -> None:
+def test_2_clipped_rows_are_counted_on_the_terminal_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    x, y = two_classes()
+    LogisticRegression().fit(x, y)
+    assert not caplog.records
+    x[:7] *= 1000.0
+    model = LogisticRegression().fit(x, y)
+    assert "7 of 400 rows" in caplog.text
+    assert "7 of" not in model.statement() + repr(model)
+
+
+def test_2_long_rows_are_clipped_and_nothing_released_tells_of_them() -> None:
     x, y = two_classes()
     long = x.copy()
     long[:5] *= 1000.0
