@@ -17,6 +17,7 @@ import json
 import math
 import os
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DataError, DeclarationError
-from privet.models import MODELS
 from privet.privacy.budget import as_budget, budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
 from privet.risk import norm_bound
@@ -34,16 +34,22 @@ MAGIC = b"PRIVET\x01\n"
 DIGEST = hashlib.sha256().digest_size
 LARGEST_HEADER = 64 << 20
 ARRAYS = ("coef_", "intercept_")
+#: Every model that a file may name, and the room it lives in: a closed list.
+HOMES = {
+    "LogisticRegression": "privet.models",
+    "LinearSVC": "privet.models",
+}
 # numeric, boolean and text labels; never objects
 LABEL_KINDS = "biufU"
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to ``path``, all or nothing."""
-    if type(model).__name__ not in MODELS or type(model) is not MODELS[type(model).__name__]:
+    if type(model) is not _kind(type(model).__name__):
         raise DeclarationError(f"{type(model).__name__} is not a model that Privet can save.")
     check_is_fitted(model, "guarantee_")
-    arrays = {name: np.asarray(getattr(model, name), dtype="<f8") for name in ARRAYS}
+    names = (*ARRAYS, *model.map_arrays)
+    arrays = {name: np.asarray(getattr(model, name), dtype="<f8") for name in names}
     header = {
         "model": type(model).__name__,
         "parameters": _parameters(model),
@@ -75,6 +81,12 @@ def load(path: str | os.PathLike[str]) -> Any:
             "The model file is intact but its header is not one that this Privet understands. "
             "Load it with the release that wrote it."
         ) from error
+
+
+def _kind(name: str) -> Any:
+    """The class of this name; None where Privet has no such model."""
+    home = HOMES.get(name)
+    return None if home is None else getattr(import_module(home), name)
 
 
 def _parameters(model: Any) -> dict[str, Any]:
@@ -176,7 +188,8 @@ def _damaged(path: Path) -> DataError:
 
 
 def _build(header: dict[str, Any], raw: bytes) -> Any:
-    if header["model"] not in MODELS:
+    kind = _kind(_text(header["model"]))
+    if kind is None:
         raise DataError("The model file names a model that this Privet does not have.")
     parameters = {**header["parameters"], "ledger": None}
     parameters["budget"] = budget_from_json(parameters["budget"])
@@ -184,9 +197,9 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
         parameters["classes"] = _labels_in(parameters["classes"]).tolist()
     if parameters["class_weight"] is not None:
         parameters["class_weight"] = dict(parameters["class_weight"])
-    model = MODELS[header["model"]](**parameters)
+    model = kind(**parameters)
     norm_bound(model.norm_bound)
-    for name, array in _arrays(header["arrays"], raw).items():
+    for name, array in _arrays((*ARRAYS, *kind.map_arrays), header["arrays"], raw).items():
         setattr(model, name, array)
     model.classes_ = _labels_in(header["classes"])
     model.guarantee_ = guarantee_from_json(header["guarantee"])
@@ -198,7 +211,7 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
         names = [_text(name) for name in header["feature_names"]]
         model.feature_names_in_ = np.array(names, dtype=object)
     rows = 1 if len(model.classes_) == 2 else len(model.classes_)
-    if model.coef_.shape != (rows, model.n_features_in_) or model.intercept_.shape != (rows,):
+    if model.coef_.shape != (rows, model._width()) or model.intercept_.shape != (rows,):
         raise DataError("The model file's arrays do not fit its classes and columns.")
     return model
 
@@ -209,9 +222,11 @@ def _text(value: Any) -> str:
     return value
 
 
-def _arrays(shapes: dict[str, list[int]], raw: bytes) -> dict[str, NDArray[np.float64]]:
+def _arrays(
+    names: tuple[str, ...], shapes: dict[str, list[int]], raw: bytes
+) -> dict[str, NDArray[np.float64]]:
     """The arrays in the file's order; their sizes must add up to exactly what is there."""
-    wanted = {name: [int(size) for size in shapes[name]] for name in ARRAYS}
+    wanted = {name: [int(size) for size in shapes[name]] for name in names}
     if any(size < 0 for shape in wanted.values() for size in shape) or (
         8 * sum(math.prod(shape) for shape in wanted.values()) != len(raw)
     ):

@@ -1,57 +1,88 @@
 """What every private classifier does: check, charge, release, forget.
 
-    declarations checked -> rows checked and bounded -> event -> ledger reserves -> noise drawn,
-    minimum certified -> ledger settles -> attributes with a trailing underscore are set
+    ready      declarations checked -> does it fit under the cap? -> rows checked -> event
+    fit        ready -> ledger reserves -> release -> ledger settles
+    release    noise drawn, minimum certified -> attributes with a trailing underscore are set
 
 Nothing that depends on the rows survives ``fit`` except what was released. A refused or failed fit
-leaves no ``coef_``.
+leaves no ``coef_``. What makes several releases at once (intervals, tuning) calls ``_ready`` and
+``_release`` itself and reserves once for all of them.
 """
 
 from __future__ import annotations
 
-import html
 import logging
 import math
 import warnings
 from abc import abstractmethod
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import estimator_html_repr
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from privet.errors import DataError, DeclarationError, PrivetWarning
+from privet.errors import DeclarationError, PrivetWarning
 from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
+from privet.mechanisms.release import Design, Release
+from privet.models._numbers import numbers
+from privet.models._show import Shown
 from privet.models.labels import class_weights, declared_classes, encode_labels
+from privet.privacy import Event
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.ledger import Ledger
 from privet.privacy.statement import statement
 from privet.risk import norm_bound
-from privet.rows.arrays import ArrayRows, checked_rows, clip_factors, sound_sparse
+from privet.rows import Rows
+from privet.rows.arrays import (
+    ArrayRows,
+    block_rows,
+    checked_rows,
+    clip_factors,
+    sound_sparse,
+    squared_norms,
+)
+from privet.rows.base import Targets
+from privet.rows.mapped import FeatureMap, MappedRows, mapped
 
 Array = NDArray[np.float64]
 LOGGER = logging.getLogger("privet")
-# What scikit-learn says when it quotes cells, and what is said instead.
-QUOTING = {
-    "could not convert": (
-        "The table holds text where numbers are expected. Encode text columns as numbers with "
-        "declared categories first."
-    ),
-    "Complex data": "Complex data not supported: the table and the labels must hold real numbers.",
-    "array=": "Expected a table with two dimensions, one row per person. Reshape your data.",
-}
-RELEASED = ("coef_", "intercept_", "classes_", "guarantee_", "regularization_", "schema_")
+RELEASED = (
+    "coef_",
+    "intercept_",
+    "classes_",
+    "guarantee_",
+    "regularization_",
+    "schema_",
+)
 
 
-class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Common contract of the linear classifiers; see ``LogisticRegression`` and ``LinearSVC``."""
+@dataclass(frozen=True)
+class Ready:
+    """A fit that passed every check and has cost nothing yet. It lives while ``fit`` runs."""
+
+    rows: Rows
+    classes: NDArray[Any]
+    mechanism: Mechanism
+    design: Design
+
+    @property
+    def event(self) -> Event:
+        """What the release will cost."""
+        return self.design.event
+
+
+class PrivateLinearClassifier(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Common contract of classifiers that are linear in the features or in a public map of them."""
+
+    #: released arrays beside ``coef_`` and ``intercept_``: what a model file keeps of the map
+    map_arrays: ClassVar[tuple[str, ...]] = ()
 
     coef_: Array
     intercept_: Array
@@ -99,7 +130,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             names = " or ".join(repr(name) for name in sorted(MECHANISMS))
             raise DeclarationError(f"mechanism must be {names}, got {self.mechanism!r}.")
         loss = self._loss(n_classes)
-        bound = norm_bound(self.norm_bound)
+        bound = self._bound()
         return MECHANISMS[self.mechanism](
             loss=loss if weights is None else Weighted(loss, weights),
             budget=as_budget(self.budget),
@@ -152,30 +183,34 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         """
         self._forget()
         self._refuse(refused)
+        ready = self._ready(X, y)
+        if self.ledger is None:
+            return self._release(ready)
+        reservation = self.ledger.reserve(self.dataset, ready.event)
+        self._release(ready)
+        return self._settled(self.ledger.settle(reservation))
+
+    def _ready(self, X: Any, y: Any) -> Ready:
+        """Forget an earlier fit and check everything that can be checked before a charge."""
+        self._forget()
         self._check_ledger()
         data, labels = self._numbers(X, y)
-        self._check_cap(data.shape)
-        rows, classes, mechanism = self._check(data, labels)
-        if rows.clipped:  # to the curator's terminal; neither kept nor released
-            LOGGER.warning(
-                "%d of %d rows are longer than norm_bound and were scaled down. For the curator's "
-                "eyes only: if they are many, scale the columns by declared bounds.",
-                rows.clipped,
-                rows.n,
-            )
-        design = mechanism.design(rows.n, rows.m)
-        event = design.event
-        reservation = None if self.ledger is None else self.ledger.reserve(self.dataset, event)
-        release = mechanism.run(rows, design)
-        if reservation is not None:
-            self.ledger.settle(reservation)
-        self._publish(release.value, mechanism, classes)
-        self.regularization_ = event.regularization
-        self.guarantee_ = Guarantee(event, release.numerics, self._assumptions())
+        self._check_cap(_shape(data))
+        return self._check(data, labels)
+
+    def _release(self, ready: Ready) -> Any:
+        """Draw noise, minimise, publish. Whoever calls this has charged ``ready.event``."""
+        release = ready.mechanism.run(ready.rows, ready.design)
+        self._publish(release, ready)
+        return self
+
+    def _settled(self, receipt: Any) -> Any:
+        """Keep where the ledger stood, for the model file and the statement."""
+        self.guarantee_ = replace(self.guarantee_, receipt=receipt)
         return self
 
     def _forget(self) -> None:
-        for name in RELEASED:
+        for name in (*RELEASED, *self.map_arrays):
             self.__dict__.pop(name, None)
 
     @staticmethod
@@ -198,56 +233,74 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         mechanism = self._mechanism(len(classes), weights)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivetWarning)  # the fit itself will say it
-            event = mechanism.event(shape[0], shape[1] + bool(self.fit_intercept))
+            event = mechanism.event(shape[0], self._columns(shape[1]))
         self.ledger.require(self.dataset, event)
 
-    def _check(self, data: Any, labels: NDArray[Any]) -> tuple[ArrayRows, NDArray[Any], Mechanism]:
-        classes = declared_classes(self.classes, labels)
+    def _revisit(self, X: Any, y: Any) -> Ready:
+        """The rows of a fitted model again, checked as for the fit: intervals read them anew."""
+        data, labels = self._numbers(X, y, reset=False)
+        return self._check(data, labels, self.classes_)
+
+    def _check(self, data: Any, labels: NDArray[Any], classes: NDArray[Any] | None = None) -> Ready:
+        classes = declared_classes(self.classes, labels) if classes is None else classes
         codes = encode_labels(labels, classes)
         weights = class_weights(self.class_weight, classes)
         mechanism = self._mechanism(len(classes), weights)
+        rows = self._rows(data, mechanism.loss.targets(codes))
+        return Ready(rows, classes, mechanism, mechanism.design(rows.n, rows.m))
+
+    def _numbers(self, X: Any, *y: Any, reset: bool = True) -> Any:
+        """The table as numbers; models on other objects override it."""
+        return numbers(self, X, *y, reset=reset)
+
+    # -- features ------------------------------------------------------------------------------
+
+    def _feature_map(self, d: int, *, fitted: bool = False) -> FeatureMap | None:
+        """The public map from ``d`` columns to features; None where the columns are the features.
+
+        ``fitted``: rebuilt from released attributes, for prediction.
+        """
+        return None
+
+    def _bound(self) -> float:
+        """The norm bound of the features, without the constant column."""
+        return norm_bound(self.norm_bound)
+
+    def _columns(self, d: int) -> int:
+        """Columns of the rows that a mechanism sees, for a table with ``d`` columns."""
+        return d + bool(self.fit_intercept)
+
+    def _rows(self, data: Any, targets: Targets) -> Rows:
+        """Checked and bounded rows; whatever is wrong with them is refused here, uncharged."""
+        constant = self._bound() if self.fit_intercept else None
+        feature_map = self._feature_map(_shape(data)[1])
+        if feature_map is not None:
+            if hasattr(data, "dtype"):  # NaN must be refused before the charge, not in a block
+                squared_norms(sound_sparse(data) if issparse(data) else data)
+            return MappedRows(data, targets, feature_map, constant=constant)
         rows = checked_rows(
-            data,
-            mechanism.loss.targets(codes),
-            norm_bound=norm_bound(self.norm_bound),
-            intercept=bool(self.fit_intercept),
+            data, targets, norm_bound=self._bound(), intercept=bool(self.fit_intercept)
         )
-        return rows, classes, mechanism
+        _tell_clipped(rows)
+        return rows
 
-    def _numbers(self, X: ArrayLike, *y: ArrayLike, reset: bool = True) -> Any:
-        """scikit-learn's own validation, without its habit of quoting what it refuses."""
-        if any(np.ma.isMaskedArray(part) for part in (X, *y)):
-            raise DataError("Masked arrays are refused. Fill the masked values before fitting.")
-        try:
-            return validate_data(
-                self,
-                X,
-                *y,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
-            )
-        except ValueError as error:
-            reasons = [told for sign, told in QUOTING.items() if sign in str(error)]
-            if not reasons:
-                raise
-        raise DataError(reasons[0])  # outside of the handler, which would quote the cell
-
-    def _publish(self, value: Array, mechanism: Mechanism, classes: NDArray[Any]) -> None:
+    def _publish(self, release: Release, ready: Ready) -> None:
         """Released parameters in the user's units; everything here is post-processing."""
-        weights = value.reshape(mechanism.loss.scores, -1)
-        if mechanism.loss.family != "margin":
+        weights = release.value.reshape(ready.mechanism.loss.scores, -1)
+        classes = ready.classes
+        if ready.mechanism.loss.family != "margin":
             weights = sum_zero_basis(len(classes)) @ weights
             if len(classes) == 2:  # two opposite rows say the same: keep the difference
                 weights = weights[1:] - weights[:1]
         if self.fit_intercept:
             self.coef_ = np.ascontiguousarray(weights[:, :-1])
-            self.intercept_ = weights[:, -1] * float(self.norm_bound)
+            self.intercept_ = weights[:, -1] * self._bound()
         else:
             self.coef_ = np.ascontiguousarray(weights)
             self.intercept_ = np.zeros(len(weights))
         self.classes_ = classes
+        self.regularization_ = ready.event.regularization
+        self.guarantee_ = Guarantee(release.event, release.numerics, self._assumptions())
 
     # -- predicting ----------------------------------------------------------------------------
 
@@ -258,19 +311,33 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         """
         check_is_fitted(self, "coef_")
         data = self._numbers(X, reset=False)
-        data = sound_sparse(data) if issparse(data) else data
-        factors = clip_factors(data, float(self.norm_bound))
-        scores = np.asarray(data @ self.coef_.T, dtype=np.float64)
+        feature_map = self._feature_map(_shape(data)[1], fitted=True)
+        if feature_map is None:
+            data = sound_sparse(data) if issparse(data) else data
+            scores = self._scores(data, clip_factors(data, self._bound()))
+        else:
+            size = block_rows(feature_map.columns)
+            starts = range(0, _shape(data)[0], size)
+            blocks = (mapped(feature_map, data[start : start + size]) for start in starts)
+            scores = np.concatenate([self._scores(*block) for block in blocks])
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _scores(self, features: Any, factors: Array | None) -> Array:
+        scores = np.asarray(features @ self.coef_.T, dtype=np.float64)
         if factors is not None:
             scores *= factors[:, None]
         scores += self.intercept_
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most likely declared class of each row."""
         scores = self.decision_function(X)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
+
+    def _width(self) -> int:
+        """How many features ``coef_`` has."""
+        return int(self.n_features_in_)
 
     # -- telling -------------------------------------------------------------------------------
 
@@ -293,34 +360,23 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn estimator with the released coefficients."""
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text = super().__repr__(N_CHAR_MAX)
-        guarantee = self.__dict__.get("guarantee_")
-        return text if guarantee is None else f"{text}\nreleased with {guarantee}"
-
-    def _repr_html_(self) -> str:
-        """scikit-learn's diagram with the guarantee under it, for notebooks."""
-        diagram = estimator_html_repr(self)
-        guarantee = self.__dict__.get("guarantee_")
-        if guarantee is None:
-            return str(diagram)
-        facts = {
-            "Guarantee": str(guarantee),
-            "Theorem": guarantee.theorem,
-            "Neighbours": guarantee.neighbours,
-            "Numerics": guarantee.numerics,
-        }
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in facts.items()
-        )
-        return f"{diagram}<table>{cells}</table>"
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _shape(data: Any) -> tuple[int, int]:
+    """Rows and columns; objects without columns, strings for example, have none."""
+    shape = np.shape(data) if not hasattr(data, "shape") else data.shape
+    return int(shape[0]), int(shape[1]) if len(shape) > 1 else 0
+
+
+def _tell_clipped(rows: ArrayRows) -> None:
+    if rows.clipped:  # to the curator's terminal; neither kept nor released
+        LOGGER.warning(
+            "%d of %d rows are longer than norm_bound and were scaled down. For the curator's "
+            "eyes only: if they are many, scale the columns by declared bounds.",
+            rows.clipped,
+            rows.n,
+        )

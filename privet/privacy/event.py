@@ -16,6 +16,7 @@ from privet.privacy.budget import ApproxDP, Budget, PureDP, budget_from_json
 from privet.privacy.curves import Curve, curve_from_json, renyi_epsilon
 
 VERSION = 1
+COMPOSITE = 2  # an event of several releases, each of them an event of version 1
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Event:
     private: bool = True
     why_not_private: str = ""
     version: int = VERSION
+    parts: tuple[Event, ...] = ()  # of a composite: what was released together
 
     def pure(self) -> float:
         """Epsilon of pure privacy, infinite if there is none."""
@@ -66,8 +68,10 @@ class Event:
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain values; ``json.dumps`` of it is canonical with sorted keys."""
         fields = {name: getattr(self, name) for name in _PLAIN}
+        parts = {"parts": [part.to_json() for part in self.parts]} if self.parts else {}
         return {
             **fields,
+            **parts,
             "claim": self.claim.to_json(),
             "curves": [curve.to_json() for curve in self.curves],
         }
@@ -104,12 +108,12 @@ _KINDS: dict[str, Any] = {
 def event_from_json(record: dict[str, Any]) -> Event:
     """The inverse of ``Event.to_json``; refuses versions that this release does not know."""
     version = record.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version not in (VERSION, COMPOSITE):
         raise DeclarationError(
-            f"This event has version {version!r}; this Privet reads {VERSION}. "
+            f"This event has version {version!r}; this Privet reads {VERSION} and {COMPOSITE}. "
             "Use the release of Privet that wrote it, or a newer one."
         )
-    known = {*_PLAIN, "claim", "curves"}
+    known = {*_PLAIN, "claim", "curves", *(("parts",) if version == COMPOSITE else ())}
     missing, unknown = sorted(known - set(record)), sorted(set(record) - known)
     if missing:
         raise DeclarationError(f"The event record lacks {', '.join(missing)}.")
@@ -120,8 +124,13 @@ def event_from_json(record: dict[str, Any]) -> Event:
     for name, kinds in _KINDS.items():
         if not isinstance(record[name], kinds) or isinstance(record[name], bool) != (kinds is bool):
             raise DeclarationError(f"The event record's {name} is not of the right type.")
+    parts = tuple(event_from_json(part) for part in record.get("parts", ()))
+    curves = tuple(curve_from_json(curve) for curve in record["curves"])
+    if parts and curves != tuple(curve for part in parts for curve in part.curves):
+        raise DeclarationError("The event record's curves are not those of its parts.")
     return Event(
         **{name: record[name] for name in _PLAIN},
         claim=budget_from_json(record["claim"]),
-        curves=tuple(curve_from_json(curve) for curve in record["curves"]),
+        curves=curves,
+        parts=parts,
     )

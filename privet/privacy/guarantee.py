@@ -12,6 +12,7 @@ from typing import Any
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event, event_from_json
 from privet.privacy.group import for_group
+from privet.privacy.receipt import Receipt, receipt_from_json
 
 NEIGHBOURS = "tables of the same public size that differ in one row (replace one)"
 UNIT = "one row of the training table"
@@ -27,6 +28,7 @@ class Guarantee:
     neighbours: str = NEIGHBOURS
     unit: str = UNIT
     group: int = 1  # rows of the table that one unit may have
+    receipt: Receipt | None = None  # where the ledger stood when the release was settled
 
     @property
     def budget(self) -> Budget:
@@ -36,6 +38,8 @@ class Guarantee:
     @property
     def mechanism(self) -> str:
         """Mechanism and noise in words."""
+        if self.event.parts:
+            return f"{self.event.mechanism} with {self.event.noise} noise"
         return f"{self.event.mechanism} perturbation with {self.event.noise} noise"
 
     @property
@@ -62,6 +66,7 @@ class Guarantee:
             "neighbours": self.neighbours,
             "unit": self.unit,
             "group": self.group,
+            "receipt": None if self.receipt is None else self.receipt.to_json(),
         }
 
 
@@ -74,4 +79,5 @@ def guarantee_from_json(record: dict[str, Any]) -> Guarantee:
         neighbours=str(record["neighbours"]),
         unit=str(record["unit"]),
         group=int(record["group"]),
+        receipt=None if (kept := record.get("receipt")) is None else receipt_from_json(kept),
     )

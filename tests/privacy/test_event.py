@@ -76,7 +76,7 @@ def _changed(**fields: Any) -> dict[str, Any]:
     return {**json.loads(GOLDEN), **fields}
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, True, 1.0])
+@pytest.mark.parametrize("version", [0, 3, "1", None, True, 1.0])
 def test_an_unknown_version_is_refused(version: Any) -> None:
     with pytest.raises(DeclarationError, match="version"):
         event_from_json(_changed(version=version))

@@ -1,0 +1,39 @@
+"""How a fitted model shows itself: its promise under scikit-learn's own text and diagram."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from sklearn.utils import estimator_html_repr
+
+
+class Shown:
+    """Text and HTML of an estimator with ``guarantee_``."""
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]
+        guarantee = self.__dict__.get("guarantee_")
+        return text if guarantee is None else f"{text}\nreleased with {guarantee}"
+
+    def _repr_html_(self) -> str:
+        """scikit-learn's diagram with the guarantee under it, for notebooks."""
+        diagram = estimator_html_repr(self)
+        guarantee = self.__dict__.get("guarantee_")
+        if guarantee is None:
+            return str(diagram)
+        facts = {
+            "Guarantee": str(guarantee),
+            "Theorem": guarantee.theorem,
+            "Neighbours": guarantee.neighbours,
+            "Numerics": guarantee.numerics,
+        }
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in facts.items()
+        )
+        return f"{diagram}<table>{cells}</table>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -1,0 +1,68 @@
+"""Rows seen through a public map: features are made block by block and never held at once.
+
+Random features, landmarks and lifted features have many more columns than the table they come from.
+Each pass over the rows makes them anew, a block at a time. The map is public: it is made from
+declarations, from randomness that is released with the model, or from what was released before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from privet.errors import DataError
+from privet.rows.arrays import ArrayBlock, block_rows, clip_factors
+from privet.rows.base import Array, Block, Rows, Targets
+
+
+class FeatureMap(Protocol):
+    """A public function of one row at a time: what a row becomes does not depend on the others."""
+
+    @property
+    def columns(self) -> int:
+        """How many features it makes."""
+
+    @property
+    def norm(self) -> float:
+        """The bound that the features' Euclidean norm is clipped to."""
+
+    def __call__(self, x: Any) -> NDArray[Any]:
+        """Features of a block of rows, shape (rows, columns)."""
+
+
+class MappedRows(Rows):
+    """Rows of any kind with their targets, seen through ``feature_map`` and clipped to its norm."""
+
+    def __init__(
+        self, x: Any, targets: Targets, feature_map: FeatureMap, *, constant: float | None = None
+    ) -> None:
+        self._x, self._targets, self._map, self._constant = x, targets, feature_map, constant
+        self.n = int(x.shape[0]) if hasattr(x, "shape") else len(x)
+        self.m = feature_map.columns + (constant is not None)
+        if len(targets) != self.n:
+            raise DataError(f"There are {self.n} rows but {len(targets)} targets.")
+        if self.n == 0:
+            raise DataError("There are no rows; at least one is needed.")
+
+    def blocks(self, stride: int = 1) -> Iterator[tuple[Block, Targets]]:
+        """Every ``stride``-th row, mapped when it is asked for."""
+        reach = stride * block_rows(self.m)
+        for start in range(0, self.n, reach):
+            rows = slice(start, min(start + reach, self.n), stride)
+            features, factors = mapped(self._map, self._x[rows])
+            yield (
+                ArrayBlock(features, features.T, factors, self._constant),
+                self._targets[rows],
+            )
+
+
+def mapped(feature_map: FeatureMap, x: Any) -> tuple[Array, Array | None]:
+    """Features of a block and the factors that clip them; refuses what is not a number."""
+    features = np.ascontiguousarray(feature_map(x))
+    if features.shape[1:] != (feature_map.columns,) or sp.issparse(features):
+        raise DataError("A feature map must return one row of its declared columns per row.")
+    return features, clip_factors(features, feature_map.norm)

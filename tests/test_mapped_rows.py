@@ -1,0 +1,79 @@
+"""Rows through a public map: the same sums as the mapped table in memory, and clipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from privet.errors import DataError
+from privet.losses import Logistic
+from privet.risk import RegularisedRisk
+from privet.rows.arrays import checked_rows
+from privet.rows.mapped import MappedRows
+
+
+@dataclass(frozen=True)
+class Squares:
+    """A row and its squares."""
+
+    d: int
+    norm: float = 1.0
+
+    @property
+    def columns(self) -> int:
+        return 2 * self.d
+
+    def __call__(self, x: Any) -> NDArray[np.float64]:
+        dense = x.toarray() if sp.issparse(x) else x
+        return np.concatenate([dense, dense**2], axis=1)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("constant", [None, 1.0])
+def test_sums_are_those_of_the_mapped_table(kind: Any, constant: float | None) -> None:
+    rng = np.random.default_rng()
+    x = rng.normal(size=(9000, 3))  # two blocks; many rows are longer than the bound
+    y = Logistic().targets(rng.integers(0, 2, 9000))
+    lazy = MappedRows(kind(x), y, Squares(3), constant=constant)
+    whole = checked_rows(Squares(3)(x), y, norm_bound=1.0, intercept=constant is not None)
+    risk = RegularisedRisk(Logistic(), 0.1, 1.0)
+    theta = rng.normal(size=lazy.m)
+    for name in ("value_gradient", "hessian"):
+        kernel = getattr(risk, name)
+        for ours, theirs in zip(lazy.sum(kernel, theta), whole.sum(kernel, theta), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-8)
+
+
+def test_every_row_is_within_the_declared_norm() -> None:
+    x = np.random.default_rng().normal(size=(500, 3)) * 100.0
+    rows = MappedRows(x, np.ones(500), Squares(3, norm=0.5))
+    for block, _ in rows.blocks():
+        features = block.scores(np.eye(6))
+        assert float(np.linalg.norm(features, axis=1).max()) <= 0.5
+
+
+def test_a_map_with_other_columns_or_bad_numbers_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Wrong(Squares):
+        @property
+        def columns(self) -> int:
+            return 7
+
+    rows = MappedRows(np.ones((5, 3)), np.ones(5), Wrong(3))
+    with pytest.raises(DataError, match="columns"):
+        list(rows.blocks())
+    rows = MappedRows(np.full((5, 3), np.nan), np.ones(5), Squares(3))
+    with pytest.raises(DataError, match="NaN"):
+        list(rows.blocks())
+
+
+def test_no_rows_or_too_few_targets_are_refused() -> None:
+    with pytest.raises(DataError, match="no rows"):
+        MappedRows(np.ones((0, 3)), np.ones(0), Squares(3))
+    with pytest.raises(DataError, match="targets"):
+        MappedRows(np.ones((4, 3)), np.ones(3), Squares(3))
