@@ -41,7 +41,7 @@ def add_discrete_gaussian(values: Array, scale: float, exponent: int) -> Array:
     The noise on the integers has parameter ``scale / 2^exponent``; rounding moves each coordinate
     by at most half a grid step, so the caller widens its sensitivity by ``2^exponent sqrt p``.
     """
-    dp = _opendp()
+    dp = opendp("Exact Gaussian noise on a value")
     steps = np.rint(np.ldexp(np.asarray(values, dtype=np.float64), -exponent))
     # beyond the integers' range: clipping brings no two values further apart, wrapping would
     integers = np.clip(steps, -LARGEST_STEP, LARGEST_STEP).astype(np.int64)
@@ -54,14 +54,13 @@ def add_discrete_gaussian(values: Array, scale: float, exponent: int) -> Array:
     return np.ldexp(noisy, exponent).reshape(integers.shape)
 
 
-def _opendp() -> Any:
-    # imported only when drawn: it is a large compiled library
+def opendp(purpose: str) -> Any:
+    """OpenDP's prelude, imported only when noise is drawn: it is a large compiled library."""
     try:
         import opendp.prelude as dp
     except ImportError as error:
         raise MissingExtra(
-            "Exact Gaussian noise on a value needs OpenDP. Install the extra 'opendp', or use "
-            "objective perturbation or a pure budget."
+            f"{purpose} needs OpenDP. Install the extra 'opendp'."
         ) from error
     dp.enable_features("contrib")
     return dp

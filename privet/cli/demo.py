@@ -96,7 +96,7 @@ def _make(out: Path, rows: int) -> tuple[Schema, Any]:
 
 def _release(out: Path, schema: Schema, budget: Any) -> None:
     from privet.cli.tell import as_text, write_report
-    from privet.cli.train import _tell, fit
+    from privet.cli.train import fit, tell_released
 
     people, model = out / "people.csv", out / "model.privet"
     _say(
@@ -107,7 +107,7 @@ def _release(out: Path, schema: Schema, budget: Any) -> None:
     start = time.perf_counter()
     fitted = fit(people, schema, budget, "logistic", {})
     fitted.save(model)
-    _tell(fitted, model, time.perf_counter() - start, json=False)
+    tell_released(fitted, model, time.perf_counter() - start, json=False)
     _say("3. What was promised", f"privet statement {model}")
     text = as_text(model)
     (out / "statement.txt").write_text(text + "\n", encoding="utf-8")

@@ -68,7 +68,7 @@ def train(
         raise typer.BadParameter("--ledger and --dataset go together.")
     data, out = required(data, "DATA"), required(out, "--out")
     free_place(out, force=force)
-    declared = _declared(required(schema, "--schema"))
+    declared = confirmed_schema(required(schema, "--schema"))
     options: dict[str, Any] = {"mechanism": mechanism, "noise": noise}
     options["regularization"] = "auto" if regularization is None else regularization
     if ledger is not None:
@@ -79,7 +79,7 @@ def train(
     start = time.perf_counter()
     fitted = fit(data, declared, budget, model, options)
     fitted.save(out)
-    _tell(fitted, out, time.perf_counter() - start, json=json)
+    tell_released(fitted, out, time.perf_counter() - start, json=json)
 
 
 def _mind_the_unit(schema: Schema) -> None:
@@ -92,7 +92,7 @@ def _mind_the_unit(schema: Schema) -> None:
         )
 
 
-def _declared(path: Path) -> Schema:
+def confirmed_schema(path: Path) -> Schema:
     """The schema, refused while a declaration still waits for a person."""
     from privet.errors import DeclarationError
     from privet.schema import Schema
@@ -110,22 +110,35 @@ def _declared(path: Path) -> Schema:
 
 def fit(data: Path, schema: Schema, budget: Budget, model: str, options: dict[str, Any]) -> Any:
     """Encode and fit; the model carries the schema's text from then on."""
-    from privet.models import LinearSVC, LogisticRegression
     from privet.privacy.group import per_row
 
+    chosen = unfitted(schema, model, budget=per_row(budget, schema.group_size), **options)
+    x, y = encoded(data, schema)
+    with working(f"Fitting on {len(x):,} rows of {x.shape[1]} encoded columns"):
+        fitted = chosen.fit(x, y)
+    return carrying(fitted, schema, budget)
+
+
+def unfitted(schema: Schema, model: str, **options: Any) -> Any:
+    """The model for what the schema declares."""
+    from privet.models import LinearSVC, LogisticRegression
+
     kind = {"logistic": LogisticRegression, "svm": LinearSVC}[model]
-    unfitted = kind(
-        per_row(budget, schema.group_size),
-        classes=list(schema.label.classes),
-        fit_intercept=not schema.has_constant,
-        **options,
-    )
+    classes = list(schema.label.classes)
+    return kind(classes=classes, fit_intercept=not schema.has_constant, **options)
+
+
+def encoded(data: Path, schema: Schema) -> tuple[Any, Any]:
+    """Rows and labels of a file."""
     with working(f"Reading and encoding {data.name}"):
         x, y = schema.encode(data)
     if len(x) == 0:
         raise DataError("The table has no rows.")
-    with working(f"Fitting on {len(x):,} rows of {x.shape[1]} encoded columns"):
-        fitted = unfitted.fit(x, y)
+    return x, y
+
+
+def carrying(fitted: Any, schema: Schema, budget: Budget) -> Any:
+    """The released model with the schema's text and what it adds to the guarantee."""
     fitted.schema_ = schema.to_toml()
     told = (*fitted.guarantee_.assumptions, *declarations(schema, budget))
     fitted.guarantee_ = replace(fitted.guarantee_, assumptions=told, **_unit(schema))
@@ -162,7 +175,8 @@ def declarations(schema: Schema, budget: Budget) -> list[str]:
     return told
 
 
-def _tell(model: Any, out: Path, seconds: float, *, json: bool) -> None:
+def tell_released(model: Any, out: Path, seconds: float, *, json: bool) -> None:
+    """What was released, where, and what to do next."""
     guarantee, memory = model.guarantee_, peak_memory()
     if json:
         as_json(

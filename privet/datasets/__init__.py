@@ -1,20 +1,29 @@
-"""Tables for examples, tests and reproductions: one that is made up, three that the papers used.
+"""Tables for examples, tests and reproductions: one that is made up, four that the papers used.
 
 ``census_like`` and the raw ``census_table`` need no file and are about nobody. ``adult``,
-``kddcup99`` and ``mnist`` read public files from the folder that ``PRIVET_DATA`` names; ``encode``
-turns their columns into rows of norm 1 by declared encodings.
+``kddcup99``, ``covertype`` and ``mnist`` read public files from the folder that ``PRIVET_DATA``
+names; ``encode`` turns their columns into rows of norm 1 by declared encodings.
 """
 
 from privet.datasets.census import CENSUS_COLUMNS, census_like
 from privet.datasets.census_table import census_schema, census_table
 from privet.datasets.columns import Columns, encode, feature_names
-from privet.datasets.encodings import ADULT, ADULT_FULL, KDDCUP99, KDDCUP99_FULL
-from privet.datasets.files import adult, kddcup99, mnist
+from privet.datasets.encodings import (
+    ADULT,
+    ADULT_FULL,
+    COVERTYPE,
+    COVERTYPE_NUMBERS,
+    KDDCUP99,
+    KDDCUP99_FULL,
+)
+from privet.datasets.files import adult, covertype, kddcup99, mnist
 
 __all__ = [
     "ADULT",
     "ADULT_FULL",
     "CENSUS_COLUMNS",
+    "COVERTYPE",
+    "COVERTYPE_NUMBERS",
     "KDDCUP99",
     "KDDCUP99_FULL",
     "Columns",
@@ -22,6 +31,7 @@ __all__ = [
     "census_like",
     "census_schema",
     "census_table",
+    "covertype",
     "encode",
     "feature_names",
     "kddcup99",

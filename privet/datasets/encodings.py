@@ -118,3 +118,24 @@ KDDCUP99_FULL: dict[str, Column] = {
     "service": each(_SERVICES),
     "flag": each("OTH REJ RSTO RSTOS0 RSTR S0 S1 S2 S3 SF SH"),
 }
+
+#: UCI Covertype's ten measurements between bounds wider than what its documentation reports.
+COVERTYPE_NUMBERS: dict[str, Column] = {
+    "Elevation": Number(1_800, 4_000),
+    "Aspect": Number(0, 360),
+    "Slope": Number(0, 70),
+    "Horizontal_Distance_To_Hydrology": Number(0, 1_500),
+    "Vertical_Distance_To_Hydrology": Number(-200, 700),
+    "Horizontal_Distance_To_Roadways": Number(0, 8_000),
+    "Hillshade_9am": Number(0, 255),
+    "Hillshade_Noon": Number(0, 255),
+    "Hillshade_3pm": Number(0, 255),
+    "Horizontal_Distance_To_Fire_Points": Number(0, 8_000),
+}
+
+#: The same with the four wilderness areas and the forty soil types; 54 columns.
+COVERTYPE: dict[str, Column] = {
+    **COVERTYPE_NUMBERS,
+    **{f"Wilderness_Area{i}": Number(0, 1) for i in range(1, 5)},
+    **{f"Soil_Type{i}": Number(0, 1) for i in range(1, 41)},
+}

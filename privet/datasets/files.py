@@ -20,6 +20,8 @@ _WHERE = {
     "adult": "UCI Adult (https://archive.ics.uci.edu/dataset/2/adult), 14 features, income, split",
     "kddcup99_10pct": "the KDD Cup 1999 10 % file (https://kdd.ics.uci.edu/databases/kddcup99/), "
     "41 features, label",
+    "covertype": "UCI Covertype (https://archive.ics.uci.edu/dataset/31/covertype), 54 features, "
+    "Cover_Type",
     "mnist": "MNIST (http://yann.lecun.com/exdb/mnist/), p000..p783, y, split",
 }
 
@@ -53,6 +55,12 @@ def kddcup99() -> tuple[Columns, NDArray[np.str_]]:
     """KDD Cup 1999, the 494,021 rows of the 10 % file, and the 23 kinds of connection."""
     columns = _columns("kddcup99_10pct")
     return columns, columns.pop("label")
+
+
+def covertype() -> tuple[Columns, Labels]:
+    """UCI Covertype, 581,012 patches of forest, and their cover type, 1 to 7."""
+    columns = _columns("covertype")
+    return columns, columns.pop("Cover_Type").astype(np.int_)
 
 
 def mnist() -> tuple[NDArray[np.uint8], Labels, NDArray[np.bool_]]:

@@ -34,13 +34,13 @@ def split(budget: Budget, shares: Sequence[float]) -> tuple[Budget, ...]:
         raise DeclarationError("The shares of a budget must be positive numbers.")
     if len(shares) == 1:
         return (budget,)
-    whole: Budget = ZCDP(_concentrated(budget)) if isinstance(budget, ApproxDP) else budget
+    whole: Budget = ZCDP(concentrated(budget)) if isinstance(budget, ApproxDP) else budget
     total = math.fsum(shares)
     return tuple(whole.fraction(share / total * _SAFE) for share in shares)
 
 
 @cache
-def _concentrated(budget: ApproxDP) -> float:
+def concentrated(budget: ApproxDP) -> float:
     """The largest rho whose Renyi curve converts to ``budget``."""
 
     def fits(rho: float) -> bool:

@@ -3,6 +3,8 @@
     PureCurve(epsilon)                    any pure mechanism
     GaussianCurve(rho)                    a Gaussian mechanism (continuous or discrete)
     JacobianCurve(family, C, shift, k)    Gaussian objective perturbation, see ``jacobian.py``
+    StoppingCurve(eta, gamma, rho)        the best of a random number of runs, see ``stopping.py``
+    ConcentratedCurve(rho, loss)          a rho and no more, see ``concentrated.py``
 
 A curve is recorded by its parameters, never by sampled values, so that later accountants can read
 more out of it than this one does.
@@ -209,10 +211,14 @@ def tight_epsilon(curves: Sequence[Curve], delta: float) -> float:
 
 def curve_from_json(record: dict[str, Any]) -> Curve:
     """The inverse of ``Curve.to_json``."""
-    from privet.privacy.jacobian import JacobianCurve  # a curve too; it builds on this module
+    # curves too; they build on this module
+    from privet.privacy.concentrated import ConcentratedCurve
+    from privet.privacy.jacobian import JacobianCurve
+    from privet.privacy.stopping import StoppingCurve
 
     kinds: dict[str, type[Curve]] = {
-        curve.kind: curve for curve in (PureCurve, GaussianCurve, JacobianCurve)
+        curve.kind: curve
+        for curve in (PureCurve, GaussianCurve, ConcentratedCurve, JacobianCurve, StoppingCurve)
     }
     fields = dict(record)
     kind = fields.pop("kind", None)

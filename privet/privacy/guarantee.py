@@ -16,6 +16,7 @@ from privet.privacy.receipt import Receipt, receipt_from_json
 
 NEIGHBOURS = "tables of the same public size that differ in one row (replace one)"
 UNIT = "one row of the training table"
+PERTURBATIONS = ("objective", "output")
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Guarantee:
     @property
     def mechanism(self) -> str:
         """Mechanism and noise in words."""
-        if self.event.parts:
-            return f"{self.event.mechanism} with {self.event.noise} noise"
-        return f"{self.event.mechanism} perturbation with {self.event.noise} noise"
+        name = self.event.mechanism
+        words = f"{name} perturbation" if name in PERTURBATIONS else name
+        return f"{words} with {self.event.noise} noise"
 
     @property
     def theorem(self) -> str:

@@ -1,0 +1,118 @@
+"""``privet tune``: choose among declared candidates and release the best, under one budget."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from privet.cli.options import (
+    Delta,
+    Epsilon,
+    Force,
+    Json,
+    Rho,
+    budget_from,
+    command,
+    ledger_url,
+    required,
+)
+from privet.cli.show import free_place, working
+from privet.cli.train import carrying, confirmed_schema, encoded, tell_released, unfitted
+from privet.errors import DeclarationError
+
+EXAMPLE = (
+    "privet tune people.csv --schema schema.toml --candidates candidates.toml --epsilon 1 "
+    "--out model.privet"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, tune, EXAMPLE)
+
+
+def tune(
+    data: Annotated[Path | None, typer.Argument(help="CSV or Parquet file.")] = None,
+    schema: Annotated[Path | None, typer.Option(help="Declared columns and label, TOML.")] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(help="TOML with a table [[candidate]] of parameters for each candidate."),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    model: Annotated[Literal["logistic", "svm"], typer.Option(help="What to fit.")] = "logistic",
+    search: Annotated[
+        Literal["stopping", "partition"],
+        typer.Option(help="Random stopping, or disjoint parts of the rows."),
+    ] = "stopping",
+    public: Annotated[
+        Path | None,
+        typer.Option(help="Public rows to validate on, which cost nothing; same columns."),
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Charge this ledger: a file, or sqlite:///file.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The model file to write.")] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Choose among declared candidates privately and write the best model.
+
+    The budget is spent once, for all the fits and the choice. The candidates must have been written
+    down before anybody looked at the rows. Where only the regularisation is in question, the
+    default rule of `privet train` costs nothing and is usually better.
+    """
+    from privet.privacy.group import per_row
+
+    budget = budget_from(epsilon, delta, rho)
+    if (ledger is None) != (dataset is None):
+        raise typer.BadParameter("--ledger and --dataset go together.")
+    data, out = required(data, "DATA"), required(out, "--out")
+    free_place(out, force=force)
+    declared = confirmed_schema(required(schema, "--schema"))
+    options: dict[str, Any] = {"budget": per_row(budget, declared.group_size)}
+    if ledger is not None:
+        from privet.privacy.ledger import Ledger
+
+        options |= {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
+    if public is not None:
+        options["validation"] = encoded(public, declared)
+    listed = read_candidates(required(candidates, "--candidates"))
+    chosen = _search(search, public is not None)(unfitted(declared, model), listed, **options)
+    start = time.perf_counter()
+    x, y = encoded(data, declared)
+    with working(f"Searching {len(listed)} candidates on {len(x):,} rows"):
+        found = chosen.fit(x, y)
+    if not json:
+        typer.echo(f"Chosen: {found.best_params_}")
+    best = carrying(found.best_estimator_, declared, budget)
+    best.save(out)
+    tell_released(best, out, time.perf_counter() - start, json=json)
+
+
+def _search(name: str, public: bool) -> Any:
+    from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
+
+    if name == "partition":
+        return PublicSearch if public else PartitionSearch
+    return RandomStoppingSearch
+
+
+def read_candidates(path: Path) -> list[dict[str, Any]]:
+    """The list of a TOML file."""
+    try:
+        listed = tomllib.loads(path.read_text(encoding="utf-8")).get("candidate")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DeclarationError(f"{path.name} is not a TOML file: {error}.") from error
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        raise DeclarationError(
+            f"{path.name} must hold a table [[candidate]] for each candidate, for example\n"
+            "[[candidate]]\nregularization = 0.01"
+        )
+    return listed

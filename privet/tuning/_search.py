@@ -1,0 +1,295 @@
+"""What the searches share: check, charge once, fit, choose, publish the best.
+
+    declarations -> one event for the whole search -> does it fit under the cap? -> rows checked ->
+    ledger reserves -> candidates are trained, scored, chosen -> ledger settles -> ``best_*_`` set
+
+The best model carries the guarantee of the whole search: choosing it looked at all of the rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from privet.errors import DeclarationError, PrivetWarning
+from privet.models.labels import declared_classes
+from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
+from privet.privacy.composite import concentrated
+from privet.privacy.concentrated import ConcentratedCurve
+from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.guarantee import Guarantee
+from privet.privacy.ledger import Ledger
+from privet.randomness import Randomness, source
+from privet.tuning.candidates import checked_candidates, model_for, only_regularization, refuse_rows
+
+Index = NDArray[np.intp]
+FOUND = (
+    "best_estimator_",
+    "best_params_",
+    "best_index_",
+    "best_score_",
+    "classes_",
+    "guarantee_",
+    "n_features_in_",
+)
+
+
+class TuningAdvice(PrivetWarning):
+    """The default rule, which is free, is likely to be better than this search."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Checked rows; lives while ``fit`` runs."""
+
+    x: Any
+    y: NDArray[Any]
+    classes: list[Any]
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is public about the table: rows, and roughly how many parameters a model has."""
+
+    n: int
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search releases."""
+
+    index: int
+    model: Any
+    score: float | None = None
+
+
+class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Common contract of the searches; see ``PartitionSearch`` and its siblings."""
+
+    estimator: Any
+    candidates: Any
+    budget: Any
+    ledger: Any
+    dataset: str | None
+    n_jobs: int | None
+    insecure_seed: int | None
+    best_estimator_: Any
+    best_params_: dict[str, Any]
+    guarantee_: Guarantee
+    classes_: NDArray[Any]
+
+    # -- what each search is -------------------------------------------------------------------
+
+    @abstractmethod
+    def _event(self, shape: Shape, candidates: Sequence[dict[str, Any]]) -> Event:
+        """What the whole search costs, from declarations alone."""
+
+    @abstractmethod
+    def _check_candidates(
+        self, table: Table, shape: Shape, candidates: Sequence[dict[str, Any]]
+    ) -> None:
+        """Refuse, uncharged, what a candidate's fit would refuse."""
+
+    @abstractmethod
+    def _search(
+        self,
+        table: Table,
+        shape: Shape,
+        candidates: Sequence[dict[str, Any]],
+        randomness: Randomness,
+    ) -> Found:
+        """Train, score and choose. Whoever calls this has charged the event."""
+
+    # -- the common road -----------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Search on ``X`` and ``y``; spends the budget once, for everything."""
+        for name in FOUND:
+            self.__dict__.pop(name, None)
+        candidates = checked_candidates(self.estimator, self.candidates)
+        self._check_ledger()
+        first = model_for(self.estimator, candidates[0], budget=self._whole())
+        data, labels = first._numbers(X, y)
+        refuse_rows(candidates, X)
+        shape = self._shape(data, len(labels), first)
+        event = self._event(shape, candidates)
+        if self.ledger is not None:
+            self.ledger.require(self.dataset, event)
+        table = Table(data, labels, declared_classes(self.estimator.classes, labels).tolist())
+        self._check_candidates(table, shape, candidates)
+        self._advise(candidates)
+        reservation = None if self.ledger is None else self.ledger.reserve(self.dataset, event)
+        found = self._search(table, shape, candidates, source(self.insecure_seed))
+        self._publish(found, event, candidates, first)
+        if reservation is not None:
+            receipt = self.ledger.settle(reservation)
+            self.guarantee_ = replace(self.guarantee_, receipt=receipt)
+            self.best_estimator_.guarantee_ = self.guarantee_
+        return self
+
+    def _publish(
+        self, found: Found, event: Event, candidates: Sequence[dict[str, Any]], first: Any
+    ) -> None:
+        model = found.model
+        assumptions = (*model.guarantee_.assumptions, f"the list of {len(candidates)} candidates")
+        self.guarantee_ = Guarantee(event, model.guarantee_.numerics, assumptions)
+        model.guarantee_ = self.guarantee_
+        for name in ("n_features_in_", "feature_names_in_"):  # it was fitted on a plain array
+            if hasattr(first, name):
+                setattr(model, name, getattr(first, name))
+        self.best_index_ = found.index
+        self.best_params_ = dict(candidates[found.index])
+        self.best_estimator_ = model
+        self.classes_ = model.classes_
+        if found.score is not None:
+            self.best_score_ = found.score
+
+    def _shape(self, data: Any, n: int, first: Any) -> Shape:
+        columns = data.shape[1] if getattr(data, "ndim", 1) == 2 else 0
+        declared = self.estimator.classes
+        scores = 1 if declared is None or isinstance(declared, str) else len(declared) - 1
+        return Shape(n, first._columns(columns) * max(scores, 1))
+
+    def _whole(self) -> Budget:
+        return as_budget(self.budget)
+
+    def _check_ledger(self) -> None:
+        if self.ledger is None:
+            if self.dataset is not None:
+                raise DeclarationError(
+                    "dataset= names an account in a ledger, but there is no ledger."
+                )
+            return
+        if not isinstance(self.ledger, Ledger) or not isinstance(self.dataset, str):
+            raise DeclarationError(
+                "ledger must be a Ledger, and dataset= must name the data set to charge."
+            )
+        if self.insecure_seed is not None:
+            raise DeclarationError(
+                "A ledger refuses seeded noise: drop insecure_seed, or search without a ledger."
+            )
+
+    @staticmethod
+    def _advise(candidates: Sequence[dict[str, Any]]) -> None:
+        if only_regularization(candidates):
+            warnings.warn(
+                "The candidates differ in the regularisation alone. regularization='auto' is a "
+                "public rule that costs nothing; a search pays for its choice with more noise and "
+                "was seldom better. See docs/tuning.md.",
+                TuningAdvice,
+                stacklevel=3,
+            )
+
+    def _search_event(
+        self,
+        n: int,
+        *,
+        mechanism: str,
+        held: int,
+        noise: str,
+        scale: float,
+        theorem: str,
+        curve: Curve | None = None,
+    ) -> Event:
+        """One event for everything; ``curve`` is the whole budget's own unless it is given."""
+        return Event(
+            mechanism=mechanism,
+            claim=self._whole(),
+            curves=(whole_curve(self._whole()) if curve is None else curve,),
+            noise=noise,
+            scale=scale,
+            sensitivity=1.0,
+            share=1.0,
+            n=n,
+            m=held,
+            regularization=0.0,
+            theorem=theorem,
+            private=self.insecure_seed is None,
+            why_not_private="" if self.insecure_seed is None else "the noise was seeded",
+        )
+
+    # -- fits ----------------------------------------------------------------------------------
+
+    def _models(
+        self, table: Table, chosen: Sequence[dict[str, Any]], budgets: Sequence[Budget]
+    ) -> list[Any]:
+        """Unfitted models; a seed, in studies, gives each its own noise."""
+        return [
+            model_for(
+                self.estimator,
+                candidate,
+                budget=budget,
+                classes=table.classes,
+                insecure_seed=None if self.insecure_seed is None else self.insecure_seed + 1 + i,
+            )
+            for i, (candidate, budget) in enumerate(zip(chosen, budgets, strict=True))
+        ]
+
+    def _fitted(self, models: Sequence[Any], table: Table, parts: Sequence[Index]) -> list[Any]:
+        """Each model trained on its rows, side by side; every fit draws its own noise."""
+        jobs = (
+            delayed(_fit)(model, table.x[part], table.y[part])
+            for model, part in zip(models, parts, strict=True)
+        )
+        return list(Parallel(n_jobs=self.n_jobs)(jobs))
+
+    # -- the best model ------------------------------------------------------------------------
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The best model's predictions."""
+        check_is_fitted(self, "best_estimator_")
+        return np.asarray(self.best_estimator_.predict(X))
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The best model's scores."""
+        check_is_fitted(self, "best_estimator_")
+        return np.asarray(self.best_estimator_.decision_function(X))
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The best model's probabilities, where its estimator has them."""
+        check_is_fitted(self, "best_estimator_")
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
+
+def whole_curve(budget: Budget) -> Curve:
+    """The curve of anything that keeps ``budget`` as a whole (its zCDP form for approximate).
+
+    It is not a Gaussian mechanism's, whose exact profile would promise too much.
+    """
+    if isinstance(budget, PureDP):
+        return PureCurve(budget.epsilon)
+    rho = concentrated(budget) if isinstance(budget, ApproxDP) else budget.facts()["rho"]
+    return ConcentratedCurve(rho)
+
+
+def _fit(model: Any, x: Any, y: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivetWarning)  # said once, when the candidate was checked
+        return model._release(model._ready(x, y))
+
+
+def mistakes(model: Any, x: Any, y: NDArray[Any]) -> int:
+    """Wrong predictions: one row changes it by one at most."""
+    return int((model.predict(x) != y).sum())
+
+
+def shuffled(n: int, randomness: Randomness) -> Index:
+    """The row numbers in random order: a partition of them does not look at the rows."""
+    return np.asarray(np.argsort(randomness.words((n,)), kind="stable"), dtype=np.intp)

@@ -1,0 +1,97 @@
+"""Candidates: what a search may choose from, declared before any row is read.
+
+A candidate is a dictionary of parameters of the estimator: a regularisation, a loss, a kernel's
+gamma, several at once. The list is public. One that was made after looking at the rows (landmarks
+taken from them, a grid around the best value of an earlier try) leaks them in a way that no
+theorem covers: what can be seen of that is refused here, the rest is the caller's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from privet.errors import DeclarationError
+from privet.models._base import PrivateLinearClassifier
+
+#: What the search itself decides: a candidate must not.
+DECIDED = ("budget", "ledger", "dataset", "insecure_seed", "classes")
+
+
+def checked_candidates(estimator: Any, candidates: Any) -> list[dict[str, Any]]:
+    """The candidates as a list of dictionaries, refused unless each fits the estimator."""
+    if not isinstance(estimator, PrivateLinearClassifier):
+        raise DeclarationError(
+            "estimator must be a Privet model, for example LogisticRegression(): the price of a "
+            "search is known for those alone."
+        )
+    if estimator.ledger is not None or estimator.insecure_seed is not None:
+        raise DeclarationError(
+            "Give ledger= and insecure_seed= to the search, not to its estimator: it charges once "
+            "for everything."
+        )
+    if isinstance(candidates, str | Mapping) or not isinstance(candidates, Sequence):
+        raise DeclarationError(
+            "candidates must be a list of dictionaries of parameters, written down before the "
+            "rows were looked at; a function or a generator is refused."
+        )
+    if len(candidates) < 2:
+        raise DeclarationError("A search needs at least two candidates.")
+    known = estimator.get_params(deep=False)
+    for candidate in candidates:
+        if not isinstance(candidate, Mapping):
+            raise DeclarationError("Each candidate must be a dictionary of parameters.")
+        unknown = sorted(set(candidate) - set(known))
+        if unknown:
+            raise DeclarationError(
+                f"{type(estimator).__name__} has no parameter {unknown[0]!r}. "
+                f"It has {', '.join(sorted(known))}."
+            )
+        decided = sorted(set(candidate) & set(DECIDED))
+        if decided:
+            raise DeclarationError(f"{decided[0]} belongs to the search, not to a candidate.")
+    return [dict(candidate) for candidate in candidates]
+
+
+def refuse_rows(candidates: Sequence[Mapping[str, Any]], table: Any) -> None:
+    """Refuse a candidate that holds a part of the table itself: landmarks cut out of it."""
+    memory = list(_arrays(table))
+    for candidate in candidates:
+        for name, value in candidate.items():
+            held = list(_arrays(value))
+            if any(np.shares_memory(a, b) for a in held for b in memory):
+                raise DeclarationError(
+                    f"The candidate's {name} is a part of the private table. Declare it from "
+                    "public knowledge, or release it first."
+                )
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays behind a value: itself, a sparse table's, a frame's, an object's own."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif hasattr(value, "indptr"):
+        yield value.data
+    elif hasattr(value, "to_numpy"):
+        yield np.asarray(value.to_numpy())
+    elif hasattr(value, "__dict__"):
+        for inner in vars(value).values():
+            if isinstance(inner, np.ndarray):
+                yield inner
+
+
+def model_for(estimator: Any, candidate: Mapping[str, Any], **decided: Any) -> Any:
+    """A fresh model with the candidate's parameters and what the search decides."""
+    return clone(estimator).set_params(**{**candidate, "ledger": None, "dataset": None, **decided})
+
+
+def only_regularization(candidates: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the candidates differ in nothing but the regularisation."""
+    keys = {key for candidate in candidates for key in candidate}
+    varied = {
+        key for key in keys if len({repr(candidate.get(key)) for candidate in candidates}) > 1
+    }
+    return varied == {"regularization"}

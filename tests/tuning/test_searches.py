@@ -1,0 +1,254 @@
+"""The three searches: what they cost, what they see, what they refuse, what they release."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privet import ZCDP, ApproxDP, Ledger, LinearSVC, LogisticRegression, PureDP, load
+from privet.errors import BudgetExceeded, DataError, DeclarationError, InfeasibleBudget
+from privet.privacy.compose import costs, units
+from privet.privacy.curves import renyi_epsilon
+from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch, TuningAdvice
+from tests.tuning.tables import CANDIDATES, Watched, separable
+
+BUDGETS = [PureDP(1.0), ZCDP(0.1), ApproxDP(1.0, 1e-6)]
+SEARCHES = [PartitionSearch, RandomStoppingSearch, PublicSearch]
+
+
+def search(kind: Any, estimator: Any = None, candidates: Any = None, **given: Any) -> Any:
+    if kind is PublicSearch and "validation" not in given:
+        given["validation"] = separable(500)
+    return kind(
+        LogisticRegression() if estimator is None else estimator,
+        CANDIDATES if candidates is None else candidates,
+        **given,
+    )
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_one_budget_in_and_exactly_that_out(kind: Any, budget: Any, tmp_path: Path) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    # the filter of an approximate cap keeps a part of it for choices that depend on answers
+    cap = ApproxDP(1.6, 1e-6) if isinstance(budget, ApproxDP) else budget
+    ledger.open("people", cap=cap)
+    x, y = separable(4000)
+    found = search(kind, budget=budget, ledger=ledger, dataset="people").fit(x, y)
+    reserved = [entry for entry in ledger.entries("people") if entry.kind == "reserve"]
+    assert len(reserved) == 1
+    assert found.guarantee_.budget == budget
+    assert found.best_estimator_.guarantee_ == found.guarantee_
+    column = {"pure": 0, "zcdp": 1}.get(budget.kind)
+    if column is not None:
+        amount = budget.facts()["epsilon" if column == 0 else "rho"]
+        assert costs(found.guarantee_.event)[column] == units(amount)
+        assert ledger.remaining("people") == 0.0
+    else:
+        assert found.guarantee_.event.epsilon(budget.delta) <= budget.epsilon
+    assert not ledger.orphans("people")
+    with pytest.raises(BudgetExceeded):
+        search(kind, budget=budget, ledger=ledger, dataset="people").fit(x, y)
+    assert len(ledger.entries("people")) == 3
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_the_curve_proves_the_claim(kind: Any) -> None:
+    """What the event records costs no more than it claims, in the claim's own calculus."""
+    x, y = separable(3000)
+    for budget in BUDGETS:
+        event = search(kind, budget=budget).fit(x, y).guarantee_.event
+        if isinstance(budget, PureDP):
+            assert sum(curve.pure for curve in event.curves) <= budget.epsilon
+        elif isinstance(budget, ZCDP):
+            assert sum(curve.zcdp for curve in event.curves) <= budget.rho
+        else:
+            pure = sum(curve.pure for curve in event.curves)
+            assert min(pure, renyi_epsilon(event.curves, budget.delta)) <= budget.epsilon
+
+
+@pytest.mark.parametrize("kind", [PartitionSearch, RandomStoppingSearch])
+def test_no_fit_sees_a_validation_row(kind: Any) -> None:
+    """Every row has a mark; a run's training rows and the validation rows are disjoint."""
+    x, y = separable(3000)
+    x[:, -1] = np.arange(3000) / 6000.0
+    Watched.seen.clear()
+    found = search(kind, Watched()).fit(x, y)
+    assert Watched.seen
+    held = found.guarantee_.event.m
+    trained = set().union(*Watched.seen)
+    if kind is PartitionSearch:
+        sizes = [len(seen) for seen in Watched.seen]
+        assert sum(sizes) == len(trained), "two candidates share a row"
+        assert len(trained) <= 3000 - held
+    else:
+        assert all(seen == trained for seen in Watched.seen), "the training rows changed"
+        assert len(trained) == 3000 - held
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_a_search_is_a_classifier(kind: Any, tmp_path: Path) -> None:
+    x, y = separable(4000)
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    found = search(kind, budget=4.0).fit(frame, y)
+    assert found.score(frame, y) > 0.8
+    assert found.predict_proba(frame).shape == (4000, 2)
+    assert found.decision_function(frame).shape == (4000,)
+    assert found.best_params_ == CANDIDATES[found.best_index_]
+    found.best_estimator_.save(tmp_path / "best.privet")
+    again = load(tmp_path / "best.privet")
+    assert again.guarantee_ == found.guarantee_
+    np.testing.assert_array_equal(again.predict(frame), found.predict(frame))
+    assert "candidates" in found.best_estimator_.statement()
+
+
+def test_candidates_may_change_several_parameters_and_the_loss() -> None:
+    x, y = separable(4000)
+    candidates = [
+        {"loss": "huber", "h": 0.5, "regularization": 0.01},
+        {"loss": "smooth_hinge", "h": 1.0, "fit_intercept": False},
+    ]
+    found = PartitionSearch(LinearSVC(), candidates, 4.0).fit(x, y)
+    assert found.best_estimator_.loss == candidates[found.best_index_]["loss"]
+    assert not hasattr(found, "predict_proba")
+
+
+def test_fits_run_side_by_side() -> None:
+    x, y = separable(3000)
+    assert PartitionSearch(LogisticRegression(), CANDIDATES, n_jobs=2).fit(x, y).best_params_
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+def test_every_fit_draws_its_own_noise(backend: str) -> None:
+    """The same candidate three times on the same rows: three different models."""
+    from joblib import parallel_config
+
+    x, y = separable(600)
+    same = [{"regularization": 0.1, "norm_bound": 1.0 + 1e-12 * i} for i in range(4)]
+    kept: list[Any] = []
+
+    class Keeping(PublicSearch):
+        def _fitted(self, *given: Any) -> list[Any]:
+            kept.extend(super()._fitted(*given))
+            return kept
+
+    with parallel_config(backend=backend):
+        Keeping(LogisticRegression(), same, validation=(x, y), n_jobs=2).fit(x, y)
+    assert len({tuple(model.coef_[0]) for model in kept}) == 4
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+@pytest.mark.parametrize(
+    ("candidates", "word"),
+    [
+        ([], "two candidates"),
+        ([{"regularization": 0.1}], "two candidates"),
+        ({"regularization": [0.1, 0.2]}, "list"),
+        ((list)(), "two candidates"),
+        (["a", "b"], "dictionary"),
+        ([{"C": 1.0}, {"C": 2.0}], "no parameter"),
+        ([{"budget": 1.0}, {"budget": 9.0}], "belongs to the search"),
+        ([{"insecure_seed": 1}, {}], "belongs to the search"),
+    ],
+)
+def test_odd_candidates_are_refused(kind: Any, candidates: Any, word: str) -> None:
+    x, y = separable(100)
+    with pytest.raises(DeclarationError, match=word):
+        search(kind, candidates=candidates).fit(x, y)
+
+
+def test_a_generator_or_function_of_candidates_is_refused() -> None:
+    x, y = separable(100)
+    for odd in ((c for c in CANDIDATES), lambda: CANDIDATES, "regularization"):
+        with pytest.raises(DeclarationError, match="list"):
+            PartitionSearch(LogisticRegression(), odd).fit(x, y)
+
+
+def test_a_candidate_cut_out_of_the_table_is_refused() -> None:
+    class Landmarks(LogisticRegression):
+        pass
+
+    x, y = separable(100)
+    candidates = [{"class_weight": x[:5]}, {"class_weight": None}]
+    with pytest.raises(DeclarationError, match="part of the private table"):
+        PartitionSearch(Landmarks(), candidates).fit(x, y)
+
+
+def test_an_estimator_with_its_own_ledger_or_seed_is_refused(tmp_path: Path) -> None:
+    x, y = separable(100)
+    own = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    for estimator in (
+        LogisticRegression(ledger=own, dataset="people"),
+        LogisticRegression(insecure_seed=1),
+    ):
+        with pytest.raises(DeclarationError, match="to the search"):
+            PartitionSearch(estimator, CANDIDATES).fit(x, y)
+    with pytest.raises(DeclarationError, match="Privet model"):
+        PartitionSearch(object(), CANDIDATES).fit(x, y)
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_what_a_fit_would_refuse_is_refused_before_the_charge(kind: Any, tmp_path: Path) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("people", cap=PureDP(1.0))
+    x, y = separable(3000)
+    given = {"budget": 1.0, "ledger": ledger, "dataset": "people"}
+    holes = x.copy()
+    holes[-1, 0] = np.nan
+    with pytest.raises(DataError, match="NaN"):
+        search(kind, **given).fit(holes, y)
+    with pytest.raises(DataError, match="declared classes"):
+        search(kind, LogisticRegression(classes=[0, 1]), **given).fit(x, np.where(y == 0, 7, 1))
+    infeasible = [{"calibration": "exact", "regularization": 1e-12}, {}]
+    with pytest.raises(InfeasibleBudget):
+        search(kind, candidates=infeasible, **given).fit(x, y)
+    with pytest.raises(DeclarationError, match="seed"):
+        search(kind, insecure_seed=3, **given).fit(x, y)
+    assert ledger.remaining("people") == 1.0
+
+
+@pytest.mark.parametrize("kind", [PartitionSearch, RandomStoppingSearch])
+@pytest.mark.parametrize("validation", [0, -5, 10**9, 2.5, "some", True])
+def test_odd_validation_sizes_are_refused(kind: Any, validation: Any) -> None:
+    x, y = separable(300)
+    with pytest.raises(DeclarationError, match="validation"):
+        search(kind, validation=validation).fit(x, y)
+
+
+def test_too_few_rows_are_refused() -> None:
+    x, _ = separable(2)
+    with pytest.raises(DeclarationError, match="too few"):
+        search(PartitionSearch).fit(x, np.array([0, 1]))
+
+
+def test_a_seed_is_stamped() -> None:
+    x, y = separable(500)
+    found = search(PartitionSearch, insecure_seed=4).fit(x, y)
+    assert not found.guarantee_.private
+    assert not found.best_estimator_.guarantee_.private
+
+
+def test_the_tuner_says_when_not_to_tune() -> None:
+    x, y = separable(500)
+    grid = [{"regularization": 0.1}, {"regularization": 0.2}]
+    with pytest.warns(TuningAdvice, match="auto"):
+        PartitionSearch(LogisticRegression(), grid).fit(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PartitionSearch(LogisticRegression(), CANDIDATES).fit(x, y)
+
+
+def test_many_classes() -> None:
+    rng = np.random.default_rng()
+    x = rng.normal(size=(6000, 2)) * 0.4
+    y = np.floor((np.arctan2(x[:, 1], x[:, 0]) / (2.0 * np.pi) + 0.5) * 3.0).astype(int) % 3
+    model = LogisticRegression(classes=[0, 1, 2])
+    found = RandomStoppingSearch(model, CANDIDATES, 8.0).fit(x, y)
+    assert found.score(x, y) > 0.6
+    assert math.isfinite(found.best_score_)
