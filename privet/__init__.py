@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privet.models import LinearSVC, LogisticRegression
+    from privet.evaluation import evaluate
+    from privet.inference import confidence_intervals, fit_with_intervals
+    from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
     from privet.planning import plan
     from privet.privacy import ZCDP, ApproxDP, PureDP
     from privet.privacy.ledger import Ledger
@@ -21,8 +23,12 @@ _HOMES = {
     "ZCDP": "privet.privacy",
     "ApproxDP": "privet.privacy",
     "Ledger": "privet.privacy.ledger",
+    "LargeMarginGaussian": "privet.models",
     "LogisticRegression": "privet.models",
     "LinearSVC": "privet.models",
+    "evaluate": "privet.evaluation",
+    "confidence_intervals": "privet.inference",
+    "fit_with_intervals": "privet.inference",
     "plan": "privet.planning",
     "Schema": "privet.schema",
     "Numeric": "privet.schema",
@@ -37,12 +43,16 @@ __all__ = [
     "ApproxDP",
     "Categorical",
     "Label",
+    "LargeMarginGaussian",
     "Ledger",
     "LinearSVC",
     "LogisticRegression",
     "Numeric",
     "PureDP",
     "Schema",
+    "confidence_intervals",
+    "evaluate",
+    "fit_with_intervals",
     "load",
     "plan",
     "save",

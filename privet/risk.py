@@ -101,6 +101,15 @@ class RegularisedRisk:
         residuals = self.loss.gradient(z, y[:, None]).reshape(len(z), k * scores)
         return (block.pull(residuals).reshape(k, -1),)
 
+    def diagonals(self, block: Block, y: Targets, thetas: Array) -> Parts:
+        """Sums of the Hessians' diagonals at ``k`` parameter vectors at once, shape (k, p)."""
+        k, scores = len(thetas), self.loss.scores
+        z = block.scores(thetas.reshape(k * scores, -1)).reshape(-1, k, scores)
+        weights = np.empty_like(z)
+        for i in range(k):  # one at a time: a Hessian in the scores has scores^2 entries a row
+            weights[:, i] = np.einsum("rcc->rc", self.loss.hessian(z[:, i], y))
+        return (block.pull_squares(weights.reshape(len(z), k * scores)).reshape(k, -1),)
+
     def hessian(self, block: Block, y: Targets, theta: Array) -> Parts:
         """Sum of the loss's Hessian in ``theta``, shape (p, p), without the regulariser."""
         curvature = self.loss.hessian(block.scores(self._weights(theta)), y)
@@ -109,4 +118,14 @@ class RegularisedRisk:
         for a in range(scores):
             for b in range(a + 1):
                 parts[a][b] = parts[b][a] = block.gram(curvature[:, a, b])
+        return (np.block(parts) if scores > 1 else parts[0][0],)
+
+    def gradient_covariance(self, block: Block, y: Targets, theta: Array) -> Parts:
+        """Sum of the outer products of the rows' gradients in ``theta``, shape (p, p)."""
+        gradient = self.loss.gradient(block.scores(self._weights(theta)), y)
+        scores = self.loss.scores
+        parts = [[np.empty(0)] * scores for _ in range(scores)]
+        for a in range(scores):
+            for b in range(a + 1):
+                parts[a][b] = parts[b][a] = block.gram(gradient[:, a] * gradient[:, b])
         return (np.block(parts) if scores > 1 else parts[0][0],)

@@ -38,6 +38,9 @@ ARRAYS = ("coef_", "intercept_")
 HOMES = {
     "LogisticRegression": "privet.models",
     "LinearSVC": "privet.models",
+    "KernelLogisticRegression": "privet.kernels",
+    "KernelSVC": "privet.kernels",
+    "LargeMarginGaussian": "privet.models",
 }
 # numeric, boolean and text labels; never objects
 LABEL_KINDS = "biufU"
@@ -48,7 +51,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if type(model) is not _kind(type(model).__name__):
         raise DeclarationError(f"{type(model).__name__} is not a model that Privet can save.")
     check_is_fitted(model, "guarantee_")
-    names = (*ARRAYS, *model.map_arrays)
+    names = (*ARRAYS, *model._arrays())
     arrays = {name: np.asarray(getattr(model, name), dtype="<f8") for name in names}
     header = {
         "model": type(model).__name__,
@@ -103,7 +106,16 @@ def _parameters(model: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, tuple | list):  # column bounds, for example
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    to_json = getattr(value, "to_json", None)  # kernels and feature maps
+    if to_json is None and not isinstance(value, str | bool | int | float | dict | None):
+        raise DeclarationError(
+            f"A parameter of type {type(value).__name__} cannot be written to a model file."
+        )
+    return value if to_json is None else to_json()
 
 
 def _labels_out(labels: NDArray[Any]) -> dict[str, Any]:
@@ -197,9 +209,12 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
         parameters["classes"] = _labels_in(parameters["classes"]).tolist()
     if parameters["class_weight"] is not None:
         parameters["class_weight"] = dict(parameters["class_weight"])
+    for name in ("kernel", "features"):
+        if isinstance(parameters.get(name), dict):
+            parameters[name] = _kernel_part(name, parameters[name])
     model = kind(**parameters)
     norm_bound(model.norm_bound)
-    for name, array in _arrays((*ARRAYS, *kind.map_arrays), header["arrays"], raw).items():
+    for name, array in _arrays((*ARRAYS, *model._arrays()), header["arrays"], raw).items():
         setattr(model, name, array)
     model.classes_ = _labels_in(header["classes"])
     model.guarantee_ = guarantee_from_json(header["guarantee"])
@@ -210,10 +225,15 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
     if header["feature_names"]:
         names = [_text(name) for name in header["feature_names"]]
         model.feature_names_in_ = np.array(names, dtype=object)
-    rows = 1 if len(model.classes_) == 2 else len(model.classes_)
-    if model.coef_.shape != (rows, model._width()) or model.intercept_.shape != (rows,):
+    if not model._sound():
         raise DataError("The model file's arrays do not fit its classes and columns.")
     return model
+
+
+def _kernel_part(name: str, record: dict[str, Any]) -> Any:
+    from privet.kernels import features_from_json, kernel_from_json
+
+    return kernel_from_json(record) if name == "kernel" else features_from_json(record)
 
 
 def _text(value: Any) -> str:

@@ -136,6 +136,8 @@ def mechanism_for(key: Key, loss: Loss, epsilon: float) -> Mechanism:
 def error(mechanism: Mechanism, data: Data, n: int) -> float:
     """Mean test error over samples of ``n`` rows and draws of noise."""
     repeats, draws = (1, 5) if n > LARGE else (1, 12) if n > 2_000 else (5, 6)
+    if mechanism.loss.classes > 2 and n > 2_000:
+        draws = 4  # thousands of test rows in several classes: one draw tells much
     found = []
     for repeat in range(repeats):
         order = np.random.default_rng(SEED + repeat).permutation(len(data.y))
@@ -168,7 +170,7 @@ def sizes(data: Data, many: bool) -> list[int]:
     most = max(len(data.y) - max(TEST_ROWS, 0), 4 * len(data.y) // 5)
     if len(data.y) <= 5 * TEST_ROWS:
         most = 4 * len(data.y) // 5
-    largest = 100_000 if many else most
+    largest = LARGE if many else most
     inside = [n for n in SIZES if n <= min(most, largest)]
     return [*inside, most] if not many and most > 2 * inside[-1] else inside
 

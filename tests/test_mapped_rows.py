@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -77,3 +77,26 @@ def test_no_rows_or_too_few_targets_are_refused() -> None:
         MappedRows(np.ones((0, 3)), np.ones(0), Squares(3))
     with pytest.raises(DataError, match="targets"):
         MappedRows(np.ones((4, 3)), np.ones(3), Squares(3))
+
+
+def test_features_are_kept_between_passes_within_a_fixed_memory() -> None:
+    @dataclass(frozen=True)
+    class Counted(Squares):
+        calls: ClassVar[list[int]] = []
+
+        def __call__(self, x: Any) -> NDArray[np.float64]:
+            self.calls.append(len(x))
+            return super().__call__(x)
+
+    x = np.random.default_rng().normal(size=(20_000, 3))  # five blocks of 4,096 rows
+    whole = 4096 * 6 * 8
+    for kept, made_again in ((0, 5), (2 * whole, 3), (1 << 30, 0)):
+        rows = MappedRows(x, np.ones(20_000), Counted(3), kept_bytes=kept)
+        first = [block.scores(np.eye(6)) for block, _ in rows.blocks()]
+        Counted.calls.clear()
+        second = [block.scores(np.eye(6)) for block, _ in rows.blocks()]
+        assert len(Counted.calls) == made_again
+        assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+        thinned = sum(len(targets) for _, targets in rows.blocks(stride=4))
+        assert thinned == 5000  # a thinned pass is not mistaken for a whole one
+        assert len(list(rows.blocks())) == 5

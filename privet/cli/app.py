@@ -10,7 +10,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from privet.cli import demo, doctor, ledger, plan, predict, schema, tell, train
+from privet.cli import (
+    demo,
+    doctor,
+    evaluate,
+    intervals,
+    ledger,
+    plan,
+    predict,
+    schema,
+    tell,
+    train,
+    tune,
+)
 from privet.cli.show import clean
 from privet.errors import PrivetError, PrivetWarning
 
@@ -98,7 +110,7 @@ def roof(
     """Differentially private classifiers whose epsilon is a theorem."""
 
 
-for part in (demo, train, predict, plan, tell, doctor):
+for part in (demo, train, tune, predict, evaluate, intervals, plan, tell, doctor):
     part.register(app)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")

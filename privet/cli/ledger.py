@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privet.cli.options import Delta, Epsilon, Json, Rho, budget_from, command, ledger_url
-from privet.cli.show import as_json, facts, table
+from privet.cli.show import as_json, clean, facts, table
 
 if TYPE_CHECKING:
-    from privet.privacy.ledger import Entry, Ledger
+    from privet.privacy.ledger import Entry, Ledger, Receipt, Terms
 
 app = typer.Typer(
     help="Keep account of what releases from a data set have cost.",
@@ -19,7 +20,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-Place = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or sqlite:///file.")]
+Place = Annotated[
+    str, typer.Argument(metavar="LEDGER", help="A file, sqlite:///file or postgresql://...")
+]
+Dataset = Annotated[str, typer.Argument(help="Name of the data set.")]
 
 
 def _ledger(place: str) -> Ledger:
@@ -30,23 +34,56 @@ def _ledger(place: str) -> Ledger:
 
 def open_(
     place: Place,
-    dataset: Annotated[str, typer.Argument(help="Name of the data set.")],
+    dataset: Dataset,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
+    group: Annotated[int, typer.Option(help="The most rows that one person has.")] = 1,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=START:STOP",
+            help="A range of row numbers that can be charged on its own; repeat for each.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Open the account of a data set with the most that its releases may cost together.
 
-    A cap cannot be changed later.
+    A cap cannot be changed later. With --group it holds for persons with that many rows. Parts are
+    disjoint ranges of row numbers: releases from different parts cost the maximum, not the sum.
     """
     cap = budget_from(epsilon, delta, rho)
     ledger = _ledger(place)
-    ledger.open(dataset, cap)
+    ledger.open(dataset, cap, parts=_ranges(part) if part else None, group=group)
     if json:
-        as_json({"ledger": ledger.url, "dataset": dataset, "cap": cap.to_json()})
+        as_json({"ledger": ledger.place, "dataset": dataset, **_declared(ledger.terms(dataset))})
     else:
-        facts([("Opened", f"{dataset} in {ledger.path}"), ("Cap", str(cap))])
+        facts([("Opened", f"{dataset} in {ledger.place}"), *_words(ledger.terms(dataset))])
+
+
+def _ranges(parts: list[str]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for text in parts:
+        name, _, rows = text.rpartition("=")
+        start, _, stop = rows.partition(":")
+        if not name or not start.isdecimal() or not stop.isdecimal() or name in found:
+            raise typer.BadParameter(
+                f"--part takes NAME=START:STOP with a new name each time, got {text!r}."
+            )
+        found[name] = (int(start), int(stop))
+    return found
+
+
+def _declared(terms: Terms) -> dict[str, Any]:
+    parts = {part.name: [part.start, part.stop] for part in terms.parts}
+    return {"cap": terms.cap.to_json(), "group": terms.group, "parts": parts}
+
+
+def _words(terms: Terms) -> list[tuple[str, str]]:
+    each = "" if terms.group == 1 else f" for a person with at most {terms.group} rows"
+    parts = [(f"Part {part.name}", f"rows {part.start} to {part.stop - 1}") for part in terms.parts]
+    return [("Cap", f"{terms.cap}{each}"), *parts]
 
 
 def show(
@@ -66,18 +103,17 @@ def show(
         names = [dataset]
     accounts = [_account(ledger, name, entries) for name in names]
     if json:
-        as_json({"ledger": ledger.url, "head": ledger.head(), "accounts": accounts})
+        as_json({"ledger": ledger.place, "head": ledger.head(), "accounts": accounts})
         return
     if not accounts:
         typer.echo("No data set is open in this ledger.")
     for account in accounts:
-        _show(account)
+        _show(ledger, account)
     facts([("Head", ledger.head())])
 
 
 def _account(ledger: Ledger, dataset: str, entries: list[Entry]) -> dict[str, Any]:
     mine = [entry for entry in entries if entry.dataset == dataset]
-    opened = next(entry for entry in mine if entry.kind == "open")
     settled = {entry.body["reservation"] for entry in mine if entry.kind == "settle"}
     releases = [
         {
@@ -86,33 +122,48 @@ def _account(ledger: Ledger, dataset: str, entries: list[Entry]) -> dict[str, An
             "mechanism": entry.body["mechanism"],
             "claim": entry.body["claim"],
             "rows": entry.body["n"],
+            "part": entry.part,
             "settled": entry.sequence in settled,
         }
         for entry in mine
         if entry.kind == "reserve"
     ]
+    terms = ledger.terms(dataset)
     return {
         "dataset": dataset,
-        "cap": opened.body,
-        "opened": opened.time,
-        "remaining": ledger.remaining(dataset),
+        **_declared(terms),
+        "opened": next(entry.time for entry in mine if entry.kind == "open"),
+        **_left(ledger, dataset, terms),
         "releases": releases,
     }
 
 
-def _show(account: dict[str, Any]) -> None:
+def _left(ledger: Ledger, dataset: str, terms: Terms) -> dict[str, Any]:
+    parts = {part.name: ledger.remaining(dataset, part.name) for part in terms.parts}
+    return {"remaining": ledger.remaining(dataset), "remaining_in_parts": parts}
+
+
+def _left_words(left: dict[str, Any]) -> list[tuple[str, str]]:
+    parts = left["remaining_in_parts"].items()
+    whole = " for a release from all rows" if parts else ""
+    return [
+        ("Left", f"{left['remaining']:.10g}{whole}"),
+        *((f"Left in {name}", f"{amount:.10g}") for name, amount in parts),
+    ]
+
+
+def _show(ledger: Ledger, account: dict[str, Any]) -> None:
     from privet.privacy.budget import budget_from_json
 
-    cap = budget_from_json(account["cap"])
-    typer.secho(account["dataset"], bold=True)
-    facts([("Cap", str(cap)), ("Left", f"{account['remaining']:g}")])
+    typer.secho(clean(account["dataset"]), bold=True)
+    facts([*_words(ledger.terms(account["dataset"])), *_left_words(account)])
     rows = [
         (
             str(release["number"]),
             release["time"].replace("T", " ").removesuffix("+00:00"),
             str(budget_from_json(release["claim"])),
             release["mechanism"],
-            f"{release['rows']:,}",
+            f"{release['rows']:,}" + (f" of {release['part']}" if release["part"] else ""),
             "released" if release["settled"] else "charged, never released",
         )
         for release in account["releases"]
@@ -122,21 +173,76 @@ def _show(account: dict[str, Any]) -> None:
     typer.echo("")
 
 
+def remaining(
+    place: Place,
+    dataset: Dataset,
+    part: Annotated[str | None, typer.Option(help="A declared part of the data set.")] = None,
+    json: Json = False,
+) -> None:
+    """Say what is left under the cap of a data set, before anything is run.
+
+    The number is in the cap's own terms: epsilon or rho.
+    """
+    ledger = _ledger(place)
+    left = ledger.remaining(dataset, part)
+    if json:
+        declared = _declared(ledger.terms(dataset))
+        as_json({"ledger": ledger.place, "dataset": dataset, **declared, "remaining": left})
+    else:
+        typer.echo(f"{left:.10g}")
+
+
 def verify(
     place: Place,
     head: Annotated[
         str | None, typer.Option(help="A head kept elsewhere: also finds a roll-back.")
     ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="A model file: its receipt must be in the ledger.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Check every entry's hash and sum; names the first bad entry."""
+    """Check every entry's hash and sum; names the first bad entry.
+
+    A ledger that was rolled back, cut off at its end or written anew is found by what was kept
+    elsewhere: a head, or the receipt in a model file.
+    """
+    if head is not None and model is not None:
+        raise typer.BadParameter("give --head or --model, not both.")
     ledger = _ledger(place)
-    ledger.verify(head)
+    ledger.verify(head if model is None else _receipt(model))
     count = len(ledger.entries())
     if json:
-        as_json({"ledger": ledger.url, "entries": count, "head": ledger.head(), "intact": True})
+        as_json({"ledger": ledger.place, "entries": count, "head": ledger.head(), "intact": True})
     else:
         facts([("Intact", f"{count} entries"), ("Head", ledger.head())])
+
+
+def _receipt(model: Path) -> Receipt:
+    from privet.errors import LedgerError
+    from privet.store import load
+
+    receipt: Receipt | None = load(model).guarantee_.receipt
+    if receipt is None:
+        raise LedgerError(f"{model.name} carries no receipt: it was trained without a ledger.")
+    return receipt
+
+
+def migrate(place: Place, json: Json = False) -> None:
+    """Bring a ledger of an earlier format up to date, after verifying it.
+
+    Its entries and their hashes stay.
+    """
+    from privet.privacy.ledger.storage import FORMAT
+
+    ledger = _ledger(place)
+    found = ledger.migrate()
+    if json:
+        as_json({"ledger": ledger.place, "from": found, "to": FORMAT, "head": ledger.head()})
+    elif found == FORMAT:
+        facts([("Unchanged", f"{ledger.place} is up to date ({FORMAT})")])
+    else:
+        facts([("Migrated", f"{ledger.place} from {found} to {FORMAT}"), ("Head", ledger.head())])
 
 
 def export(place: Place) -> None:
@@ -147,5 +253,7 @@ def export(place: Place) -> None:
 
 command(app, open_, "privet ledger open budget.db patients --epsilon 2")
 command(app, show, "privet ledger show budget.db")
-command(app, verify, "privet ledger verify budget.db")
+command(app, remaining, "privet ledger remaining budget.db patients")
+command(app, verify, "privet ledger verify budget.db --model model.privet")
 command(app, export, "privet ledger export budget.db > entries.jsonl")
+command(app, migrate, "privet ledger migrate budget.db")

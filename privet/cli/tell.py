@@ -4,60 +4,115 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privet.cli.options import Force, Json, command
-from privet.cli.show import as_json, clean, facts, free_place, working
+from privet.cli.options import Force, Json, command, ledger_url
+from privet.cli.show import as_json, facts, free_place, working
+
+if TYPE_CHECKING:
+    from privet.privacy.statement import Facts
 
 Model = Annotated[Path, typer.Argument(help="A model file.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add both commands."""
-    command(app, statement, "privet statement model.privet")
+    command(
+        app, statement, "privet statement model.privet --ledger budget.db --html statement.html"
+    )
     command(app, report, "privet report model.privet --out report.html")
 
 
 def statement(
     model: Model,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Also say what all releases cost together, from this ledger."),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The data set's name in the ledger, if the model has none.")
+    ] = None,
+    declared_by: Annotated[
+        str | None, typer.Option(help="Who answers for the declarations.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Text file; without it, the screen.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page for signing to this file.")
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Print the privacy statement of a released model, for signing."""
+    """Tell what a released model promises, for signing: as text, as JSON or as a page.
+
+    All three are written from the same facts, which are public; no row is read. The model file
+    keeps where the ledger stood when the model was released; with --ledger the statement also says
+    what has been spent since and what is left.
+    """
+    for place in (out, html):
+        if place is not None:
+            free_place(place, force=force)
+    facts_of = told(model, ledger=ledger, dataset=dataset, declared_by=declared_by)
+    _write_statement(facts_of, out=out, html=html, json=json)
+
+
+def _write_statement(told: Facts, *, out: Path | None, html: Path | None, json: bool) -> None:
+    from privet.privacy.statement import as_json as as_card
+    from privet.privacy.statement import as_text as as_words
+
+    text = as_card(told) if json else as_words(told)
+    if html is not None:
+        from privet.report.statement import as_page
+        from privet.report.templates import write_page
+
+        write_page(as_page(told), html)
     if out is not None:
-        free_place(out, force=force)
-    text = as_text(model, json=json)
-    if out is None:
-        typer.echo(text)
-    else:
         out.write_text(text + "\n", encoding="utf-8")
-        facts([("Statement", str(out))])
+    elif html is None or json:
+        typer.echo(text)
+    if not json:
+        written = [place for place in (out, html) if place is not None]
+        facts([("Statement", str(place)) for place in written])
 
 
-def as_text(path: Path, *, json: bool = False) -> str:
-    """The statement of a model file."""
-    from privet.privacy.statement import statement as tell
+def told(
+    path: Path,
+    *,
+    ledger: str | None = None,
+    dataset: str | None = None,
+    declared_by: str | None = None,
+) -> Facts:
+    """The facts of a model file's statement, with the ledger's where one is given."""
+    from privet.privacy.ledger import Ledger
+    from privet.privacy.statement import File, account, statement_facts
     from privet.store import load
 
+    if dataset is not None and ledger is None:
+        raise typer.BadParameter("--dataset goes with --ledger.")
     model = load(path)
-    text = tell(model.guarantee_, model=type(model).__name__, ledger=model.dataset)
-    if not json:
-        return clean(text)
-    import json as writer
+    receipt = model.guarantee_.receipt
+    name = dataset or (model.dataset if receipt is None else receipt.dataset)
+    live = None
+    if ledger is not None:
+        if not name:
+            raise typer.BadParameter("the model names no data set: add --dataset.")
+        live = account(Ledger(ledger_url(ledger)), name, model.guarantee_)
+    return statement_facts(
+        model.guarantee_,
+        model=type(model).__name__,
+        ledger=model.dataset,
+        account=live,
+        file=File(path.name, digest(path)),
+        declared_by=declared_by,
+    )
 
-    found = {
-        "model": type(model).__name__,
-        "file": str(path),
-        "sha256": digest(path),
-        "ledger_dataset": model.dataset,
-        "guarantee": model.guarantee_.to_json(),
-        "private": model.guarantee_.private,
-        "text": text,
-    }
-    return writer.dumps(found, indent=2, allow_nan=False)
+
+def as_text(path: Path) -> str:
+    """The statement of a model file."""
+    from privet.privacy.statement import as_text as as_words
+
+    return as_words(told(path))
 
 
 def report(
@@ -65,31 +120,36 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="HTML file; without it, beside the model.")
     ] = None,
+    intervals: Annotated[
+        Path | None, typer.Option(help="Intervals that privet intervals wrote for this model.")
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Write a page about a released model, with pictures, for people who did not train it.
 
     One file without outside parts, for the screen, a phone or paper. It is written from the
-    released model alone and costs no privacy.
+    released model, and its released intervals where they are given, and costs no privacy.
     """
     target = model.with_suffix(".html") if out is None else out
     free_place(target, force=force)
-    write_report(model, target)
+    write_report(model, target, intervals)
     if json:
         as_json({"report": str(target), "sha256_of_model": digest(model)})
     else:
         facts([("Report", str(target))])
 
 
-def write_report(model: Path, target: Path) -> None:
+def write_report(model: Path, target: Path, intervals: Path | None = None) -> None:
     """The page of a model file."""
+    from privet.inference import load_intervals
     from privet.report import write
     from privet.store import load
 
     fitted = load(model)
+    released = None if intervals is None else load_intervals(intervals)
     with working("Drawing"):
-        write(fitted, target, name=model.name, digest=digest(model))
+        write(fitted, target, name=model.name, digest=digest(model), intervals=released)
 
 
 def digest(path: Path) -> str:

@@ -40,7 +40,7 @@ def tune(
     schema: Annotated[Path | None, typer.Option(help="Declared columns and label, TOML.")] = None,
     candidates: Annotated[
         Path | None,
-        typer.Option(help="TOML with a table [[candidate]] of parameters for each candidate."),
+        typer.Option(help="TOML: a list of tables named candidate, each with parameters."),
     ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,

@@ -17,6 +17,7 @@ from privet.datasets.encodings import (
     KDDCUP99_FULL,
 )
 from privet.datasets.files import adult, covertype, kddcup99, mnist
+from privet.datasets.histograms import orientation_histograms
 
 __all__ = [
     "ADULT",
@@ -36,4 +37,5 @@ __all__ = [
     "feature_names",
     "kddcup99",
     "mnist",
+    "orientation_histograms",
 ]

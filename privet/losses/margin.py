@@ -116,6 +116,14 @@ class Logistic(MarginLoss):
         with np.errstate(over="ignore"):
             return np.asarray(-1.0 / (1.0 + np.exp(m)))
 
+    def gradient(self, z: Array, y: Targets) -> Array:
+        """``-y/(1 + exp(y z))``, in one array: many draws spend a fifth of their time here."""
+        m = np.asarray(z[..., 0] * y)
+        with np.errstate(over="ignore"):
+            np.exp(m, out=m)
+        m += 1.0
+        return np.asarray(np.divide(-y, m, out=m)[..., None])
+
     def margin_curvature(self, m: Array) -> Array:
         """``p (1 - p)`` with ``p = 1/(1 + exp(m))``, accurate in both tails."""
         return expit(m) * expit(-m)

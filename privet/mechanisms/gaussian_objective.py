@@ -8,7 +8,7 @@ what ``privet.privacy.jacobian.JacobianCurve`` says:
     rho-zCDP       D = sqrt(2 (rho - constant k^2))
     (eps, delta)   the largest D whose profile (or converted Renyi bound) keeps delta
 
-The floor of the regularisation leaves the Jacobian a tenth of the budget. Proof:
+The floor of the regularisation leaves the Jacobian a tenth of the budget, or another share. Proof:
 ``gaussian_objective.proof.md``.
 """
 
@@ -43,24 +43,24 @@ def gaussian_shift(budget: Budget, loss: Loss, q: float) -> float:
     raise DeclarationError("Gaussian noise needs a ZCDP or ApproxDP budget.")
 
 
-def gaussian_floor(budget: Budget, loss: Loss) -> float:
-    """The largest ``q`` whose Jacobian takes at most a tenth of ``budget``."""
+def gaussian_floor(budget: Budget, loss: Loss, share: float = JACOBIAN_SHARE) -> float:
+    """The largest ``q`` whose Jacobian takes at most ``share`` of ``budget``."""
     if isinstance(budget, ZCDP):
-        allowed = JACOBIAN_SHARE * budget.rho
+        allowed = share * budget.rho
         most = largest(lambda k: zcdp_cost(loss.family, loss.classes, k) <= allowed)
         return most / loss.curvature_bound
     if isinstance(budget, ApproxDP):
-        return _approximate_floor(budget, loss)
+        return _approximate_floor(budget, loss, share)
     raise DeclarationError("Gaussian noise needs a ZCDP or ApproxDP budget.")
 
 
 @lru_cache(maxsize=256)
-def _approximate_floor(budget: ApproxDP, loss: Loss) -> float:
-    """By the determinant where there is a profile, else by the noise of nine tenths of epsilon."""
+def _approximate_floor(budget: ApproxDP, loss: Loss, share: float) -> float:
+    """By the determinant where there is a profile, else by the noise of the rest of epsilon."""
     if JacobianCurve(loss.family, loss.classes, 1.0, 0.0).has_profile:
-        allowed = JACOBIAN_SHARE * budget.epsilon
+        allowed = share * budget.epsilon
         return largest(lambda q: loss.log_determinant_bound(q) <= allowed)
-    rest = (1.0 - JACOBIAN_SHARE) * budget.epsilon
+    rest = (1.0 - share) * budget.epsilon
     wanted = renyi_shift(loss.family, loss.classes, 0.0, rest, budget.delta)
 
     def leaves_enough(q: float) -> bool:

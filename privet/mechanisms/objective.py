@@ -29,8 +29,8 @@ import numpy as np
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss, MarginLoss
+from privet.losses.base import JACOBIAN_SHARE
 from privet.mechanisms.gap import (
-    RELATIVE_NOISE,
     Reserve,
     least_response,
     objective_gap,
@@ -55,6 +55,8 @@ from privet.risk import RegularisedRisk
 from privet.rows import Rows
 from privet.solve import largest
 
+# Extra noise of less than this share of the main noise's effect is not worth a larger ridge.
+VISIBLE = 0.1
 CALIBRATIONS = (None, "exact", "wang2018", "chaudhuri2011", "chaudhuri2008")
 _EXACT = "privet/mechanisms/objective.proof.md (refines Chaudhuri et al. 2011, Theorem 9)"
 _THEOREMS = {
@@ -84,8 +86,15 @@ class ObjectivePerturbation(Mechanism):
 
     name: ClassVar[str] = "objective"
 
+    #: the share of the budget that the Jacobian may take at the floor, with Gaussian noise
+    jacobian_share: float = JACOBIAN_SHARE
+    #: times the default rule's regularisation, where "auto" is not the floor
+    default_factor: float = 1.0
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not (0.0 < self.jacobian_share < 1.0 and 0.0 < self.default_factor < math.inf):
+            raise DeclarationError("jacobian_share and default_factor must be positive shares.")
         if self.calibration not in CALIBRATIONS:
             names = ", ".join(repr(name) for name in CALIBRATIONS)
             raise DeclarationError(f"calibration must be one of {names}, got {self.calibration!r}.")
@@ -140,6 +149,7 @@ class ObjectivePerturbation(Mechanism):
     def _regularization(self, kind: str, unit_norm: float, n: int, largest_q: float) -> float:
         noise_norm = unit_norm * self.loss.difference_bound * self.norm_bound
         default = default_regularization(self.name, kind, self.loss, self.norm_bound, noise_norm, n)
+        default *= self.default_factor
         floor = regularization_floor(self.norm_bound, n, largest_q)
         raised = floor if self.calibration is None else 0.0
         if self.regularization == "auto":
@@ -174,7 +184,7 @@ class ObjectivePerturbation(Mechanism):
                 f"{self.budget} is too small for Gaussian noise with this loss. Use "
                 "noise='laplace', or a larger budget."
             )
-        largest_q = gaussian_floor(kept.main, self.loss)
+        largest_q = gaussian_floor(kept.main, self.loss, self.jacobian_share)
         lam = self._regularization("gaussian", math.sqrt(p) / free, n, largest_q)
         q = RegularisedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
         shift = gaussian_shift(kept.main, self.loss, q)
@@ -216,11 +226,16 @@ class ObjectivePerturbation(Mechanism):
 
 
 def gap_is_visible(design: Design) -> bool:
-    """Whether the gap's noise passes its share of the main noise's least effect; public."""
+    """Whether the gap's noise passes a tenth of what the main noise does; public.
+
+    Between the least that it does to any table and the most, ``|b|/(n Lam)``, the geometric mean
+    is taken: the least is for rows that are as spread out as rows can be.
+    """
     if design.gap is None:
         return False
-    least = design.main.expected_norm * least_response(design.risk, design.n, design.m)
-    return design.gap.expected_norm > 1.001 * RELATIVE_NOISE * least
+    least = least_response(design.risk, design.n, design.m)
+    most = 1.0 / (design.n * design.risk.regularization)
+    return design.gap.expected_norm > VISIBLE * design.main.expected_norm * math.sqrt(least * most)
 
 
 def finish(minima: Array, design: Design, randomness: Randomness) -> Array:

@@ -3,6 +3,7 @@
 one, many        one linear term, or many on the same rows
 cost             which solver, from public numbers
 newton, lbfgs    what to use as curvature, and when to renew it
+nearby           a cheap approach for many draws around one point
 descent          the loop; linesearch: its steps; curvature: its directions
 rounding         what a certificate can be worth in double precision
 """

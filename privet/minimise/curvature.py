@@ -2,7 +2,8 @@
 
 A model only has to point downhill; the certificate rests on the gradient alone. So a factor may be
 old, or come from one row in eight: the pairs ``(s, y)`` of steps and gradient differences that a
-path collects correct it (the two-loop recursion of Nocedal 1980, started from the factor).
+path collects correct it (the two-loop recursion of Nocedal 1980, started from the factor). Paths
+are numbered once and for all, so that models and pairs outlast a descent.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrs
 
 from privet.losses import Array
-from privet.minimise.result import Mask, Numbers
+from privet.minimise.result import Numbers
 
 
 class Model(Protocol):
     """A symmetric positive definite guess at the inverse Hessian."""
 
-    def solve(self, vectors: Array, memory: Memory) -> Array:
-        """The guess times each row of ``vectors`` (k, p)."""
+    def solve(self, vectors: Array, memory: Memory, paths: Numbers) -> Array:
+        """The guess for each of ``paths`` times its row of ``vectors``, shape (paths, p)."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,24 @@ class Curvature:
             else:
                 return cls(lower)
 
-    def solve(self, vectors: Array, memory: Memory) -> Array:
+    def solve(self, vectors: Array, memory: Memory, paths: Numbers) -> Array:
         """``H^-1 v`` for each row ``v``."""
-        del memory  # the factor has its own scale
+        del memory, paths  # the factor has its own scale, and all paths share it
         return np.asarray(cho_solve((self.cholesky, True), vectors.T, check_finite=False).T)
+
+
+@dataclass(frozen=True)
+class Curvatures:
+    """A factor for each path."""
+
+    factors: list[Curvature]
+
+    def solve(self, vectors: Array, memory: Memory, paths: Numbers) -> Array:
+        """``H_i^-1 v_i`` for each path ``i``."""
+        del memory
+        each = zip(paths, vectors, strict=True)
+        # straight to LAPACK: the checks around it cost as much as a system of this size
+        return np.array([dpotrs(self.factors[i].cholesky, v, lower=1)[0] for i, v in each])
 
 
 @dataclass(frozen=True)
@@ -59,9 +75,9 @@ class Scaling:
 
     largest: float
 
-    def solve(self, vectors: Array, memory: Memory) -> Array:
+    def solve(self, vectors: Array, memory: Memory, paths: Numbers) -> Array:
         """The number times each row."""
-        return memory.scale(1.0 / self.largest)[:, None] * vectors
+        return memory.scale(paths, 1.0 / self.largest)[:, None] * vectors
 
 
 class Memory:
@@ -75,11 +91,6 @@ class Memory:
         self._rho = np.zeros((paths, size))
         self._count = np.zeros(paths, dtype=np.intp)
 
-    def keep(self, mask: Mask) -> None:
-        """Forget the paths outside ``mask``."""
-        self._s, self._y = self._s[mask], self._y[mask]
-        self._rho, self._count = self._rho[mask], self._count[mask]
-
     def add(self, paths: Numbers, s: Array, y: Array) -> None:
         """A new pair for each of ``paths``; pairs that rounding has spoilt are left out."""
         product = np.einsum("kp,kp->k", s, y)
@@ -90,29 +101,26 @@ class Memory:
         self._rho[paths, slot] = 1.0 / product
         self._count[paths] += 1
 
-    def scale(self, default: float) -> Array:
+    def scale(self, paths: Numbers, default: float) -> Array:
         """``s.y/y.y`` of each path's latest pair, ``default`` where there is none."""
-        paths = np.arange(len(self._count))
-        slot = (self._count - 1) % self.size
-        y, rho = self._y[paths, slot], self._rho[paths, slot]
+        _, y, rho = self._pair(paths, 1)
         with np.errstate(divide="ignore"):
             scale = 1.0 / (rho * np.einsum("kp,kp->k", y, y))
-        return np.where(self._count > 0, scale, default)
+        return np.where(self._count[paths] > 0, scale, default)
 
-    def solve(self, model: Model, gradients: Array) -> Array:
+    def solve(self, model: Model, gradients: Array, paths: Numbers) -> Array:
         """The corrected model times each gradient: L-BFGS with ``model`` as its first matrix."""
-        paths, depth = np.arange(len(gradients)), int(min(self._count.max(), self.size))
+        depth = int(min(self._count[paths].max(), self.size))
+        pairs = [self._pair(paths, back) for back in range(1, depth + 1)]
         q, alphas = gradients.copy(), []
-        for back in range(1, depth + 1):
-            s, y, rho = self._pair(paths, back)
+        for s, y, rho in pairs:
             alphas.append(rho * np.einsum("kp,kp->k", s, q))
             q -= alphas[-1][:, None] * y
-        z = model.solve(q, self)
-        for back in range(depth, 0, -1):
-            s, y, rho = self._pair(paths, back)
-            z = z + (alphas[back - 1] - rho * np.einsum("kp,kp->k", y, z))[:, None] * s
+        z = model.solve(q, self, paths)
+        for (s, y, rho), alpha in zip(reversed(pairs), reversed(alphas), strict=True):
+            z = z + (alpha - rho * np.einsum("kp,kp->k", y, z))[:, None] * s
         return z
 
     def _pair(self, paths: Numbers, back: int) -> tuple[Array, Array, Array]:
-        slot = (self._count - back) % self.size
+        slot = (self._count[paths] - back) % self.size
         return self._s[paths, slot], self._y[paths, slot], self._rho[paths, slot]

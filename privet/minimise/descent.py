@@ -8,27 +8,39 @@ has converged, when it has become slow, or when rounding stops it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from privet.losses import Array
 from privet.minimise.curvature import Memory, Model
 from privet.minimise.linesearch import LineSearch
-from privet.minimise.objective import Objective
-from privet.minimise.result import Mask, Status
+from privet.minimise.result import Mask, Numbers, Status
 
 FAST = 0.5  # a step is fast when it at least halves the gradient norm
 CUT = 0.25  # a step cut below this shows a model far off, and counts twice
 
 
+class Slopes(Protocol):
+    """Whatever has gradients: ``k`` objectives, or what stands in for them on the way."""
+
+    def gradients(self, thetas: Array, which: Numbers | slice) -> Array:
+        """Gradients of the objectives ``which`` at ``thetas``, one row each, shape (k, p)."""
+
+
 @dataclass(frozen=True)
 class Endings:
-    """Where the ``k`` paths ended: points, gradients, smallest gradient norms, and why."""
+    """Where the ``k`` paths ended: points, gradients, smallest gradient norms, and why.
+
+    ``rough`` gradients are not those of the objective that goes on from here: they give directions
+    and certify nothing.
+    """
 
     thetas: Array
     gradients: Array
     best: Array
     statuses: list[Status]
+    rough: bool = False
 
     @classmethod
     def before(cls, thetas: Array, gradients: Array) -> Endings:
@@ -61,16 +73,18 @@ class Limits:
 class Paths:
     """The paths that are still under way; ``which`` are their numbers among all ``k``."""
 
-    def __init__(self, origin: Endings, limits: Limits) -> None:
+    def __init__(self, origin: Endings, limits: Limits, memory: Memory | None) -> None:
         k, p = origin.thetas.shape
         self.which = np.arange(k)
         self.thetas, self.gradients = origin.thetas.copy(), origin.gradients.copy()
         self.directions = np.zeros((k, p))
-        self.norms = np.linalg.norm(origin.gradients, axis=1)
+        # a path with a rough gradient cannot end before it has an exact one
+        norms = np.linalg.norm(origin.gradients, axis=1)
+        self.norms = np.full(k, np.inf) if origin.rough else norms
         self.best = origin.best.copy()
         self.slow = np.zeros(k)
         self.search = LineSearch(k)
-        self.memory = Memory(k, limits.memory, p)
+        self.memory = memory or Memory(k, limits.memory, p)
         self.progress = limits.progress
 
     def keep(self, mask: Mask) -> None:
@@ -80,12 +94,11 @@ class Paths:
         for name in ("which", "thetas", "gradients", "directions", "norms", "best", "slow"):
             setattr(self, name, getattr(self, name)[mask])
         self.search.keep(mask)
-        self.memory.keep(mask)
 
     def aim(self, mask: Mask, model: Model) -> None:
         """New directions for the paths in ``mask``."""
         paths = np.flatnonzero(mask)
-        directions = -self.memory.solve(model, self.gradients)[paths]
+        directions = -self.memory.solve(model, self.gradients[paths], self.which[paths])
         self.directions[paths] = directions
         self.search.begin(paths, np.einsum("kp,kp->k", directions, self.gradients[paths]))
 
@@ -100,7 +113,7 @@ class Paths:
         taken = self.search.judge(slopes, norms <= self.progress * self.best)
         paths = np.flatnonzero(taken)
         s, y = thetas[paths] - self.thetas[paths], gradients[paths] - self.gradients[paths]
-        self.memory.add(paths, s, y)
+        self.memory.add(self.which[paths], s, y)
         fast = norms[paths] <= FAST * self.norms[paths]
         delay = np.where(self.search.step[paths] < CUT, 2.0, 1.0)
         self.slow[paths] = np.where(fast, 0.0, self.slow[paths] + delay)
@@ -110,9 +123,15 @@ class Paths:
         return taken
 
 
-def descend(objective: Objective, origin: Endings, model: Model, limits: Limits) -> Endings:
-    """Follow all paths from where ``origin`` says they are."""
-    paths = Paths(origin, limits)
+def descend(
+    objective: Slopes,
+    origin: Endings,
+    model: Model,
+    limits: Limits,
+    memory: Memory | None = None,
+) -> Endings:
+    """Follow all paths from where ``origin`` says they are, with the pairs known so far."""
+    paths = Paths(origin, limits, memory)
     ends = Endings.before(origin.thetas.copy(), origin.gradients.copy())
     taken = np.ones(len(paths.which), dtype=bool)
     for used in range(limits.gradients + 1):

@@ -2,17 +2,22 @@
 
 All paths start at one point, the minimum without noise, and share its factor. Then ``k`` gradients
 are two matrix-matrix products, and most paths need a few gradients and no Hessian of their own.
+Where a sample of the rows says enough, it saves some of these (see ``nearby``).
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 import numpy as np
 
 from privet.losses import Array
 from privet.minimise.cost import prefers_newton
-from privet.minimise.curvature import Curvature, Model
+from privet.minimise.curvature import Curvature, Memory, Model
 from privet.minimise.descent import Endings, Limits, descend
 from privet.minimise.lbfgs import MEMORY, gradient_scaling
+from privet.minimise.nearby import FACTOR_ENTRIES, Nearby, nearby_stride
 from privet.minimise.objective import Objective
 from privet.minimise.one import MAX_ITER, checked_vectors, minimise
 from privet.minimise.result import Status
@@ -68,18 +73,36 @@ def minimise_many(
     model = gradient_scaling(zero) if curvature is None else Curvature(curvature)
     limits = Limits(tolerance, max_iter, MEMORY, PATIENCE if curvature is not None else np.inf)
     size = max(1, min(LARGEST_BATCH, BATCH_ENTRIES // len(start)))
+    nearby = _nearby(zero, start, gradient, curvature, min(size, len(linears)))
     out = np.empty_like(linears)
     for first in range(0, len(linears), size):
         batch = linears[first : first + size]
         thetas = np.repeat(start[None, :], len(batch), axis=0)
         origin = Endings.before(thetas, gradient + batch)
-        out[first : first + size] = _batch(Objective(risk, rows, batch), origin, model, limits)
+        objective = Objective(risk, rows, batch)
+        out[first : first + size] = _batch(objective, origin, model, limits, nearby)
     return out
 
 
-def _batch(objective: Objective, origin: Endings, model: Model, limits: Limits) -> Array:
+def _nearby(
+    zero: Objective, start: Array, gradient: Array, curvature: Array | None, paths: int
+) -> Nearby | None:
+    """What helps around ``start``; None where a sample is no use or factors take much memory."""
+    stride = nearby_stride(zero.rows.n, len(start))
+    if curvature is None or stride == 1 or paths * len(start) ** 2 > FACTOR_ENTRIES:
+        return None
+    return Nearby(zero, start, gradient, curvature, stride)
+
+
+def _batch(
+    objective: Objective, origin: Endings, model: Model, limits: Limits, nearby: Nearby | None
+) -> Array:
     """One batch in lockstep, then the paths that were slow one by one, with their own factors."""
-    ends = descend(objective, origin, model, limits)
+    memory = Memory(len(origin.thetas), limits.memory, objective.parameters)
+    if nearby is not None:
+        origin, model = nearby.approach(objective, origin, memory)
+    left = max(0, limits.gradients - math.ceil(objective.tally.passes))
+    ends = descend(objective, origin, model, replace(limits, gradients=left), memory)
     for path, status in enumerate(ends.statuses):
         if status is not Status.CONVERGED:
             ends.thetas[path] = minimise(

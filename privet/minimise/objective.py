@@ -48,6 +48,10 @@ class Objective:
         """The same objectives over one row in ``stride``: near the whole, and cheap."""
         return replace(self, stride=stride)
 
+    def rough(self) -> Objective:
+        """The same objectives in single precision, where the rows have it: for directions only."""
+        return replace(self, rows=self.rows.rough())
+
     def gradients(self, thetas: Array, which: Numbers | slice) -> Array:
         """Gradients of the objectives ``which`` at ``thetas``, one row each, shape (k, p)."""
         self.tally.passes += 1.0 / self.stride
@@ -56,9 +60,18 @@ class Objective:
 
     def curvature(self, theta: Array, stride: int = 1) -> Curvature:
         """Factor of the Hessian at ``theta`` (p,), from one row in ``stride`` of this sample."""
-        self.tally.hessians += 1.0 / (self.stride * stride)
-        (mean,) = self._mean(self.risk.hessian, self.stride * stride, theta)
-        return Curvature.factor(mean, self.risk.regularization)
+        hessian = self.thinned(self.stride * stride).hessian(theta)
+        return Curvature.factor(hessian, self.risk.regularization)
+
+    def hessian(self, theta: Array) -> Array:
+        """Hessian of the mean loss, without the regulariser, at ``theta`` (p,)."""
+        self.tally.hessians += 1.0 / self.stride
+        return self._mean(self.risk.hessian, self.stride, theta)[0]
+
+    def diagonals(self, thetas: Array) -> Array:
+        """Diagonals of such Hessians at ``thetas``, shape (k, p)."""
+        self.tally.passes += 1.0 / self.stride
+        return self._mean(self.risk.diagonals, self.stride, thetas)[0]
 
     def _mean(self, kernel: Kernel, stride: int, *args: Any) -> Parts:
         def counted(block: Block, y: Targets) -> Parts:

@@ -1,5 +1,12 @@
 """Private models with scikit-learn's contract."""
 
-from privet.models.linear import MODELS, LinearSVC, LogisticRegression
+from privet.models._base import PrivateLinearClassifier
+from privet.models.gaussian import LargeMarginGaussian
+from privet.models.linear import LinearSVC, LogisticRegression
 
-__all__ = ["MODELS", "LinearSVC", "LogisticRegression"]
+#: Every model by its name: what files may name and what the laws run over.
+MODELS: dict[str, type[PrivateLinearClassifier]] = {
+    model.__name__: model for model in (LogisticRegression, LinearSVC, LargeMarginGaussian)
+}
+
+__all__ = ["MODELS", "LargeMarginGaussian", "LinearSVC", "LogisticRegression"]

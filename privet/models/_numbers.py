@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from privet.errors import DataError
+from privet.rows.arrays import ArrayRows, sound_sparse, squared_norms
+
+LOGGER = logging.getLogger("privet")
 
 # What scikit-learn says when it quotes cells, and what is said instead.
 QUOTING = {
@@ -39,3 +44,26 @@ def numbers(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
         if not reasons:
             raise
     raise DataError(reasons[0])  # outside of the handler, which would quote the cell
+
+
+def table_shape(data: Any) -> tuple[int, int]:
+    """Rows and columns; objects without columns, strings for example, have none."""
+    shape = np.shape(data) if not hasattr(data, "shape") else data.shape
+    return int(shape[0]), int(shape[1]) if len(shape) > 1 else 0
+
+
+def refuse_unsound(data: Any) -> None:
+    """Refuse NaN, infinity and what cannot be squared, where rows are seen through a map."""
+    if hasattr(data, "dtype"):
+        squared_norms(sound_sparse(data) if issparse(data) else data)
+
+
+def tell_clipped(rows: ArrayRows) -> None:
+    """How many rows were clipped, on the curator's terminal; neither kept nor released."""
+    if rows.clipped:
+        LOGGER.warning(
+            "%d of %d rows are longer than norm_bound and were scaled down. For the curator's "
+            "eyes only: if they are many, scale the columns by declared bounds.",
+            rows.clipped,
+            rows.n,
+        )

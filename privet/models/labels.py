@@ -71,6 +71,15 @@ def _standard_coding(labels: NDArray[Any]) -> NDArray[Any]:
     )
 
 
+def told_classes(declared: Any) -> str:
+    """What a statement says that the set of classes is."""
+    if isinstance(declared, str):
+        return "the set of classes, read from the labels and declared public by the user"
+    if declared is None:
+        return "the coding of the two classes (0/1, -1/+1 or false/true)"
+    return "the set of classes"
+
+
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int_]:
     """Indices into ``classes``; an undeclared label is an error that does not quote it."""
     try:

@@ -45,6 +45,11 @@ class LogisticRegression(PrivateLinearClassifier):
         and thereby declares the observed set public.
     class_weight : dict or None, default None
         Public weights per class; the noise pays for the largest.
+    standardize : None or "private", default None
+        "private" centres and scales the columns by means and mean squares that a few per cent of
+        the same budget pay for; rows are clipped to ``norm_bound`` afterwards.
+    column_bounds : (low, high), two numbers or two lists, default None
+        Declared ranges of the columns for ``standardize``; values outside are clipped to them.
     ledger, dataset : a privacy ledger and the name of the data set to charge, default None
         Without a ledger the guarantee covers this one fit.
     insecure_seed : int or None, default None
@@ -52,7 +57,9 @@ class LogisticRegression(PrivateLinearClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_ : the released model, in the units of the features as passed
+    coef_, intercept_, classes_ : the released model, in the units of the features as passed, or
+        of the standardised columns
+    center_, scale_ : released centers and scales of the columns, with ``standardize``
     regularization_ : the total regularisation that was used (public)
     guarantee_ : the promise: budget, neighbours, unit, mechanism, theorem, assumptions, numerics
 
@@ -83,7 +90,8 @@ class LogisticRegression(PrivateLinearClassifier):
     def to_sklearn(self) -> Any:
         """A fitted ``sklearn.linear_model.LogisticRegression`` with the released coefficients.
 
-        Its predictions agree on rows within ``norm_bound``; it does not clip the others.
+        Its predictions agree on rows within ``norm_bound`` (standardised: and within
+        ``column_bounds``); it does not clip the others.
         """
         from sklearn.linear_model import LogisticRegression as Plain
 
@@ -105,7 +113,7 @@ class LinearSVC(PrivateLinearClassifier):
     h : float, default 0.5
         Half-width of the knee; wider costs less noise.
     mechanism, noise, calibration, regularization, norm_bound, fit_intercept, classes,
-    class_weight, ledger, dataset, insecure_seed :
+    class_weight, standardize, column_bounds, ledger, dataset, insecure_seed :
         As in ``LogisticRegression``, and so are the attributes.
     """
 
@@ -123,6 +131,8 @@ class LinearSVC(PrivateLinearClassifier):
         fit_intercept: bool = True,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
+        standardize: Literal["private"] | None = None,
+        column_bounds: Any = None,
         ledger: Any = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
@@ -137,6 +147,8 @@ class LinearSVC(PrivateLinearClassifier):
             fit_intercept=fit_intercept,
             classes=classes,
             class_weight=class_weight,
+            standardize=standardize,
+            column_bounds=column_bounds,
             ledger=ledger,
             dataset=dataset,
             insecure_seed=insecure_seed,
@@ -162,7 +174,8 @@ class LinearSVC(PrivateLinearClassifier):
     def to_sklearn(self) -> Any:
         """A fitted ``sklearn.svm.LinearSVC`` with the released coefficients.
 
-        Its predictions agree on rows within ``norm_bound``; it does not clip the others.
+        Its predictions agree on rows within ``norm_bound`` (standardised: and within
+        ``column_bounds``); it does not clip the others.
         """
         from sklearn.svm import LinearSVC as Plain
 
@@ -175,12 +188,9 @@ def _filled(plain: Any, model: PrivateLinearClassifier) -> Any:
     for name in names:
         if name in model.__dict__:
             setattr(plain, name, np.copy(getattr(model, name)))
+    if model.standardize is not None:  # the plain model takes the columns as they are
+        plain.coef_ /= model.scale_
+        plain.intercept_ -= plain.coef_ @ model.center_
     plain.n_features_in_ = int(plain.n_features_in_)
     plain.fit_intercept = bool(model.fit_intercept)
     return plain
-
-
-#: Every model by its name: what files may name and what the laws run over.
-MODELS: dict[str, type[PrivateLinearClassifier]] = {
-    model.__name__: model for model in (LogisticRegression, LinearSVC)
-}

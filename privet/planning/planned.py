@@ -13,12 +13,13 @@ from privet.mechanisms import Design
 from privet.mechanisms.release import NoiseChoice
 from privet.noise import Noise
 from privet.planning import bounds
+from privet.planning.answers import AnswersPlan, answers_plan
 from privet.planning.declared import Declared
 from privet.planning.kernels import KernelNeeded, kernel_needed
 from privet.planning.needed import RowsNeeded, probability, rows_needed
-from privet.planning.odds import attacker_accuracy, odds_factor
 from privet.planning.prediction import Typical, meeting_amount, typical
 from privet.privacy.budget import Budget, as_budget
+from privet.privacy.odds import attacker_accuracy, odds_factor
 
 #: what a curve may run over
 CURVES = ("n", "d", "epsilon", "rho", "regularization")
@@ -114,6 +115,10 @@ class Plan:
         compete with. ``d`` plays no part: random features replace the columns.
         """
         return kernel_needed(self.declared, excess, reference_bound, beta, score_noise)
+
+    def answers(self, queries: int = 10_000, *, beta: float = bounds.TAIL) -> AnswersPlan:
+        """How exact a kernel's answers will be, interactive or not; see ``planning.answers``."""
+        return answers_plan(self.declared, queries, beta)
 
     # -- what to expect ------------------------------------------------------------------------
 

@@ -59,7 +59,16 @@ class Composition:
         if len(self.events) == 1:
             return self.events[0].epsilon(delta)
         curves: list[Curve] = [curve for event in self.events for curve in event.curves]
-        return min(self.pure(), renyi_epsilon(curves, delta), tight_epsilon(curves, delta))
+        sums = min(self.pure(), self._one_and_pure(delta))
+        return min(sums, renyi_epsilon(curves, delta), tight_epsilon(curves, delta))
+
+    def _one_and_pure(self, delta: float) -> float:
+        """One event at ``delta``, the pure losses of all others added: basic composition."""
+        rest = [event for event in self.events if math.isinf(event.pure())]
+        if len(rest) != 1:
+            return math.inf
+        pure = math.fsum(event.pure() for event in self.events if event is not rest[0])
+        return rest[0].epsilon(delta) + pure
 
 
 def costs(event: Event) -> tuple[int | None, ...]:

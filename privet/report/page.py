@@ -1,27 +1,29 @@
-"""The page: headline, facts, pictures and what is not covered, in one HTML file."""
+"""The page: headline, pictures and the sections of the statement, in one HTML file."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import privet
-from privet.errors import DataError, MissingExtra
-from privet.planning.odds import attacker_accuracy
-from privet.privacy import Budget
-from privet.privacy.statement import NOT_COVERED, in_words
-from privet.report.attack import odds_epsilon, posterior
+from privet.errors import DataError
+from privet.inference import Intervals
+from privet.privacy.odds import attacker_accuracy, posterior, sure_odds
+from privet.privacy.statement import File, in_words, statement_facts
+from privet.privacy.statement.facts import at_most, percent
+from privet.privacy.statement.promise import KINDS
+from privet.report.intervals import fragment, matching
 from privet.report.pictures import PICTURES, Picture, band_words
 from privet.report.released import Released
+from privet.report.templates import rendered, write_page
 from privet.schema import Schema
 
 TABLE_ROWS = 25
+#: Sections of the statement that the report repeats; what the number means is drawn instead.
+SECTIONS = ("promise", "making", "composition", "declared", "trust", "not_covered")
 
 
 @dataclass(frozen=True)
@@ -32,34 +34,40 @@ class Tile:
     words: str
 
 
-def render(model: Any, *, name: str = "", digest: str = "") -> str:
+def render(
+    model: Any, *, name: str = "", digest: str = "", intervals: Intervals | None = None
+) -> str:
     """The report of a released model as a page that needs nothing else.
 
-    ``name`` and ``digest`` say which file it is about.
+    ``name`` and ``digest`` say which file it is about; ``intervals`` were released beside it.
     """
     released = Released(model, _schema(model))
     guarantee = model.guarantee_
-    return str(
-        _template().render(
-            title=f"Privacy report: {name or type(model).__name__}",
-            private=guarantee.private,
-            why_not=guarantee.event.why_not_private,
-            headline=str(released.promise).removesuffix(" (zero-concentrated)"),
-            kind=f"{_kind(released.promise)} differential privacy of {guarantee.unit}",
-            in_words=in_words(released.promise).replace("a given record", released.whom),
-            tiles=_tiles(released),
-            facts=_facts(released, name, digest),
-            pictures=pictures(released),
-            coefficients=released.coefficients[:TABLE_ROWS],
-            in_units=released.in_table_units,
-            score=released.score_name,
-            band=band_words(released),
-            composition=_composition(model),
-            assumptions=guarantee.assumptions,
-            not_covered=NOT_COVERED.removeprefix("Not covered: "),
-            schema=getattr(model, "schema_", ""),
-            version=privet.__version__,
-        )
+    facts = statement_facts(
+        guarantee,
+        model=type(model).__name__,
+        ledger=model.dataset,
+        file=File(name, digest) if name and digest else None,
+    )
+    return rendered(
+        "template.html",
+        title=f"Privacy report: {name or type(model).__name__}",
+        private=guarantee.private,
+        why_not=guarantee.event.why_not_private,
+        headline=str(released.promise).removesuffix(" (zero-concentrated)"),
+        kind=f"{KINDS[released.promise.kind]} differential privacy of {guarantee.unit}",
+        in_words=in_words(released.promise, released.whom),
+        tiles=_tiles(released),
+        sections=[facts[key] for key in SECTIONS],
+        classes=[str(label) for label in model.classes_],
+        pictures=pictures(released),
+        coefficients=released.coefficients[:TABLE_ROWS],
+        in_units=released.in_table_units,
+        score=released.score_name,
+        band=band_words(released),
+        intervals="" if intervals is None else fragment(matching(intervals, model)),
+        schema=getattr(model, "schema_", ""),
+        version=privet.__version__,
     )
 
 
@@ -68,30 +76,16 @@ def pictures(released: Released) -> dict[str, Picture]:
     return {name: draw(released) for name, draw in PICTURES.items()}
 
 
-def write(model: Any, path: str | os.PathLike[str], *, name: str = "", digest: str = "") -> None:
+def write(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    name: str = "",
+    digest: str = "",
+    intervals: Intervals | None = None,
+) -> None:
     """Render into a file, all or nothing."""
-    text = render(model, name=name, digest=digest)
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        # a report is for others to read; the temporary file was not
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _template() -> Any:
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise MissingExtra("Reports need Jinja2, the extra 'cli'.") from error
-    source = files("privet.report").joinpath("template.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return environment.from_string(source)
+    write_page(render(model, name=name, digest=digest, intervals=intervals), path)
 
 
 def _schema(model: Any) -> Schema | None:
@@ -106,12 +100,12 @@ def _schema(model: Any) -> Schema | None:
 
 def _tiles(released: Released) -> list[Tile]:
     promise, n = released.promise, released.model.guarantee_.event.n
-    epsilon, delta = odds_epsilon(promise)
+    epsilon, delta = sure_odds(promise)
     after = float(posterior(epsilon, np.array([0.01]))[0])
-    rare = f", except in cases of total probability {delta:g}" if delta else ""
+    rare = f", but for a share of {delta:g} of releases" if delta else ""
     return [
         Tile(
-            f"≤ {100 * attacker_accuracy(promise):.3g} %",
+            f"≤ {percent(attacker_accuracy(promise))}",
             f"of an attacker's guesses about {released.whom} are right, from even odds",
         ),
         Tile(f"≤ {_percent(after)}", f"is what a suspicion of 1 % can become{rare}"),
@@ -120,54 +114,4 @@ def _tiles(released: Released) -> list[Tile]:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.995 else "over 99 %"
-
-
-def _facts(released: Released, name: str, digest: str) -> list[tuple[str, str]]:
-    model, guarantee = released.model, released.model.guarantee_
-    event = guarantee.event
-    found = [
-        *_protects(released),
-        ("Neighbours", guarantee.neighbours),
-        ("Model", f"{type(model).__name__}, classes {', '.join(map(str, model.classes_))}"),
-        ("Table", f"{event.n:,} rows, {model.coef_.shape[1]:,} encoded columns (public)"),
-        ("Mechanism", f"{guarantee.mechanism}, scale {event.scale:.6g}"),
-        ("Regularisation", f"{event.regularization:.6g}"),
-        ("Theorem", guarantee.theorem),
-        ("Numerics", guarantee.numerics),
-        (
-            "Randomness",
-            "the operating system's source" if guarantee.private else event.why_not_private,
-        ),
-    ]
-    if name:
-        found.append(("File", name))
-    if digest:
-        found.append(("SHA-256", digest))
-    return found
-
-
-def _protects(released: Released) -> list[tuple[str, str]]:
-    guarantee = released.model.guarantee_
-    each = [("Guarantee", _budget(guarantee.budget)), ("It protects", guarantee.unit)]
-    row = [("For one row", _budget(guarantee.event.claim))]
-    return each + row if guarantee.group > 1 else each
-
-
-def _kind(budget: Budget) -> str:
-    names = {"pure": "pure", "zcdp": "zero-concentrated", "approx": "approximate"}
-    return names[budget.kind]
-
-
-def _budget(budget: Budget) -> str:
-    numbers = str(budget).removesuffix(" (zero-concentrated)")
-    return f"{numbers}, {_kind(budget)} differential privacy"
-
-
-def _composition(model: Any) -> str:
-    if model.dataset:
-        return (
-            f"This release is recorded in the ledger under the data set '{model.dataset}'; what "
-            "all releases from it cost together is the ledger's to say."
-        )
-    return "This covers one fit. Other releases from the same rows add to it; no ledger was kept."
+    return f"{at_most(100 * share, 2)} %" if share < 0.995 else "over 99 %"

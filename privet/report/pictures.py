@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from privet.errors import MissingExtra
-from privet.planning.odds import attacker_accuracy
 from privet.privacy import ZCDP
-from privet.report.attack import detection, odds_epsilon, posterior
+from privet.privacy.odds import attacker_accuracy, detection, posterior, sure_odds
+from privet.privacy.statement.facts import percent
 from privet.report.released import Coefficient, Released, amount
 from privet.report.svg import COLOURS, STYLE, inline
 
@@ -177,16 +177,15 @@ def attacker(released: Released) -> Picture:
     at = float(detection(promise, np.array([0.05]))[0])
     caption = (
         f"An attacker who knows everything else guesses whether {released.whom} was in the table. "
-        f"No test lies above the line: with 5 % false alarms he finds at most {100 * at:.3g} %, "
-        f"and from even odds he is right at most {100 * attacker_accuracy(promise):.3g} % of the "
-        "time."
+        f"No test lies above the line: with 5 % false alarms he finds at most {percent(at)}, "
+        f"and from even odds he is right at most {percent(attacker_accuracy(promise))} of the time."
     )
     return Picture("What an attacker can find out", svg, caption)
 
 
 def belief(released: Released) -> Picture:
     """How far the release can move a belief about one record."""
-    epsilon, delta = odds_epsilon(released.promise)
+    epsilon, delta = sure_odds(released.promise)
     priors = np.linspace(0.0, 1.0, 401)
     after = posterior(epsilon, priors)
     with _axes(3.2) as (figure, axes):
@@ -201,18 +200,13 @@ def belief(released: Released) -> Picture:
         )
         _percent(axes.xaxis, axes.yaxis)
         svg = inline(figure, "belief", "Largest belief after the release against belief before")
-    except_for = f", except in cases of total probability {delta:g}" if delta else ""
-    moves = [f"{p:.0%} to {_share(q)}" for p, q in zip(examples, reached.tolist(), strict=True)]
+    except_for = f", but for a share of {delta:g} of releases" if delta else ""
+    moves = [f"{p:.0%} to {percent(q)}" for p, q in zip(examples, reached.tolist(), strict=True)]
     caption = (
         f"How sure the same attacker can become that {released.whom} was in the table, by how sure "
         f"he was: from {', '.join(moves)} at most{except_for}."
     )
     return Picture("From belief to belief", svg, caption)
-
-
-def _share(value: float) -> str:
-    percent = 100.0 * value
-    return f"{percent:.1f}%" if percent < 10 else f"{percent:.0f}%" if percent < 99.5 else ">99%"
 
 
 def price(released: Released) -> Picture:

@@ -69,9 +69,11 @@ class Released:
     def design(self) -> Design:
         """The design that the release had: noise and regularisation are the event's own."""
         event = self.model.guarantee_.event
-        same = replace(self.mechanism, regularization=event.regularization, noise=event.noise)
+        # of a composite, the part that its own numbers are taken from
+        kind = next((part.noise for part in event.parts if part.scale == event.scale), event.noise)
+        same = replace(self.mechanism, regularization=event.regularization, noise=kind)
         design = same.design(event.n, event.m)
-        main = NOISES[event.noise](event.scale, design.parameters)
+        main = NOISES[kind](event.scale, design.parameters)
         return replace(design, main=main, event=event)
 
     @property
@@ -139,7 +141,8 @@ class Released:
     @property
     def in_table_units(self) -> bool:
         """Whether coefficients can be told as changes of the score in the table's own units."""
-        return self.schema is not None and self.schema.rows == "scaled"
+        plain = self.model.features_are_columns
+        return plain and self.schema is not None and self.schema.rows == "scaled"
 
     @cached_property
     def coefficients(self) -> list[Coefficient]:
@@ -183,14 +186,17 @@ class Released:
     def feature_names(self) -> Sequence[str]:
         """Names of the columns, from the schema, the table or their places."""
         if self.schema is not None:
-            return self.schema.feature_names
-        names = getattr(self.model, "feature_names_in_", None)
-        width = self.model.coef_.shape[1]
-        return [str(name) for name in names] if names is not None else _numbered(width)
+            names: Sequence[str] = self.schema.feature_names
+        else:
+            own = getattr(self.model, "feature_names_in_", None)
+            count = int(self.model.n_features_in_)
+            names = _numbered(count) if own is None else [str(name) for name in own]
+        found: Sequence[str] = self.model._feature_names(list(names))
+        return found
 
     def _name(self, row: int, column: int) -> str:
         name = self.feature_names[column].replace("=", ": ")
-        return name if len(self.model.coef_) == 1 else f"{name} → {self.model.classes_[row]}"
+        return name if len(self.model.coef_) == 1 else f"{name} → {self.model._score_names()[row]}"
 
     @property
     def score_name(self) -> str:

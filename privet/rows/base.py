@@ -39,6 +39,14 @@ class Block(ABC):
     def gram(self, weights: Array) -> Array:
         """``X_b^T diag(w) X_b`` for ``w`` of shape (r,), of any sign: (m, m)."""
 
+    def pull_squares(self, weights: Array) -> Array:
+        """``V^T (X_b o X_b)``, the diagonals of ``gram``, for ``V`` of shape (r, k): (k, m)."""
+        return np.array([np.diag(self.gram(column)) for column in weights.T])
+
+    def rough(self) -> Block:
+        """The same rows in single precision if that is faster: scores and pulls to 1e-6 or so."""
+        return self
+
 
 class Rows(ABC):
     """``n`` rows of ``m`` columns with their targets."""
@@ -49,6 +57,10 @@ class Rows(ABC):
     @abstractmethod
     def blocks(self, stride: int = 1) -> Iterator[tuple[Block, Targets]]:
         """All rows with their targets in a fixed order; ``stride > 1``: about one in ``stride``."""
+
+    def rough(self) -> Rows:
+        """The same rows with rough blocks: for directions, which a certificate never rests on."""
+        return RoughRows(self)
 
     def sum(self, kernel: Kernel, *args: Any, stride: int = 1) -> Parts:
         """Add up ``kernel(block, targets, *args)`` over the blocks.
@@ -65,6 +77,19 @@ class Rows(ABC):
         if not totals:
             raise ValueError("Rows must hold at least one row.")
         return tuple(total.value for total in totals)
+
+
+class RoughRows(Rows):
+    """Rows whose blocks are made rough as they are visited; nothing is kept."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows, self.n, self.m = rows, rows.n, rows.m
+
+    def blocks(self, stride: int = 1) -> Iterator[tuple[Block, Targets]]:
+        """The blocks of the rows, made rough."""
+        for block, targets in self._rows.blocks(stride):
+            signs = targets.dtype.kind == "f"  # codes of classes stay as they are
+            yield block.rough(), targets.astype(np.float32) if signs else targets
 
 
 class Compensated:

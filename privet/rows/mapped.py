@@ -1,8 +1,10 @@
 """Rows seen through a public map: features are made block by block and never held at once.
 
 Random features, landmarks and lifted features have many more columns than the table they come from.
-Each pass over the rows makes them anew, a block at a time. The map is public: it is made from
-declarations, from randomness that is released with the model, or from what was released before.
+Each pass over the rows makes them anew, a block at a time; blocks are kept for the next pass while
+they fit into a fixed amount of memory, since making them is most of the work. The map is public: it
+is made from declarations, from randomness that is released with the model, or from what was
+released before.
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ from numpy.typing import NDArray
 from privet.errors import DataError
 from privet.rows.arrays import ArrayBlock, block_rows, clip_factors
 from privet.rows.base import Array, Block, Rows, Targets
+
+#: Bytes of features that are kept between passes, whatever the number of rows.
+KEPT_BYTES = 1 << 28
 
 
 class FeatureMap(Protocol):
@@ -38,9 +43,17 @@ class MappedRows(Rows):
     """Rows of any kind with their targets, seen through ``feature_map`` and clipped to its norm."""
 
     def __init__(
-        self, x: Any, targets: Targets, feature_map: FeatureMap, *, constant: float | None = None
+        self,
+        x: Any,
+        targets: Targets,
+        feature_map: FeatureMap,
+        *,
+        constant: float | None = None,
+        kept_bytes: int = KEPT_BYTES,
     ) -> None:
         self._x, self._targets, self._map, self._constant = x, targets, feature_map, constant
+        self._kept: dict[tuple[int, int], ArrayBlock] = {}
+        self._free = kept_bytes
         self.n = int(x.shape[0]) if hasattr(x, "shape") else len(x)
         self.m = feature_map.columns + (constant is not None)
         if len(targets) != self.n:
@@ -53,11 +66,18 @@ class MappedRows(Rows):
         reach = stride * block_rows(self.m)
         for start in range(0, self.n, reach):
             rows = slice(start, min(start + reach, self.n), stride)
-            features, factors = mapped(self._map, self._x[rows])
-            yield (
-                ArrayBlock(features, features.T, factors, self._constant),
-                self._targets[rows],
-            )
+            yield self._block(rows), self._targets[rows]
+
+    def _block(self, rows: slice) -> ArrayBlock:
+        place = rows.start, rows.step  # a minimiser goes over a thinned table many times
+        if place in self._kept:
+            return self._kept[place]
+        features, factors = mapped(self._map, self._x[rows])
+        block = ArrayBlock(features, features.T, factors, self._constant)
+        if features.nbytes <= self._free:
+            self._kept[place] = block
+            self._free -= features.nbytes
+        return block
 
 
 def mapped(feature_map: FeatureMap, x: Any) -> tuple[Array, Array | None]:

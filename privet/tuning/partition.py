@@ -12,7 +12,7 @@ mistakes on the validation part changes by one at most.
     (eps, delta)    as rho-zCDP, for the largest rho that converts to (eps, delta)
 
 With probability ``1 - beta`` the chosen candidate makes at most ``2 log(m/beta)/eps`` mistakes
-more than the best of the ``m`` on the validation part. Selection: ``mechanisms/fewest.py``.
+more than the best of the ``m`` on the validation part. Selection: ``mechanisms/selection.py``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,14 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from privet.errors import DeclarationError
-from privet.mechanisms.fewest import best_selection, fewest, selection_epsilon
-from privet.privacy import ZCDP, ApproxDP, Budget, Event
+from privet.mechanisms.selection import (
+    EXPONENTIAL,
+    PERMUTE_AND_FLIP,
+    Method,
+    select,
+    selection_epsilon,
+)
+from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
 from privet.privacy.composite import concentrated
 from privet.randomness import Randomness
 from privet.tuning._search import Found, Index, PrivateSearch, Shape, Table, mistakes, shuffled
@@ -90,8 +96,10 @@ class PartitionSearch(PrivateSearch):
         whole = self._whole()
         return ZCDP(concentrated(whole)) if isinstance(whole, ApproxDP) else whole
 
-    def _selection(self) -> Any:
-        return best_selection(self._part()) if self.calibration is None else "exponential"
+    def _selection(self) -> Method:
+        """The smaller noise for this kind of budget, unless the paper's is asked for."""
+        pure = isinstance(self._part(), PureDP) and self.calibration is None
+        return PERMUTE_AND_FLIP if pure else EXPONENTIAL
 
     def _sizes(self, n: int, m: int) -> tuple[int, int]:
         """Rows for each candidate and for validation."""
@@ -154,5 +162,7 @@ class PartitionSearch(PrivateSearch):
         models = self._models(table, candidates, [self._part()] * m)
         fitted = self._fitted(models, table, parts)
         counts = [mistakes(model, table.x[held], table.y[held]) for model in fitted]
-        index = fewest(counts, self._part(), self._selection())
+        method = self._selection()
+        epsilon = selection_epsilon(self._part(), method)
+        index = select([-count for count in counts], epsilon, randomness, method=method)
         return Found(index, fitted[index])

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from privet.errors import DeclarationError
-from privet.mechanisms.fewest import noisy_count
+from privet.mechanisms.counts import Histogram
 from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
 from privet.privacy.curves import Curve, PureCurve, renyi_epsilon
 from privet.privacy.stopping import Runs, StoppingCurve, runs_with_mean
@@ -174,7 +174,8 @@ class RandomStoppingSearch(PrivateSearch):
         x, y = self._public() or (table.x[validate], table.y[validate])
         counts = [mistakes(model, x, np.asarray(y)) for model in fitted]
         if self._public() is None:
-            counts = [noisy_count(count, budget) for count in counts]
+            score = Histogram(1, budget)  # one count: a row moves it by one
+            counts = score.perturb(np.array(counts), randomness).tolist()
         best = int(np.argmin(counts))
         return Found(chosen[best], fitted[best], 1.0 - counts[best] / len(y))
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import privet
-from privet import load
 from tests.cli.people import CANARY, misused, refused, run
 
 COMMANDS = [
@@ -101,33 +100,7 @@ def test_plan_refuses_and_misuse() -> None:
     refused(run("plan", "--rows", 0, "--columns", 3, "--epsilon", 1))
 
 
-# -- statement and report ------------------------------------------------------------------------
-
-
-def test_statement_in_words_json_and_a_file(people: Path, tmp_path: Path) -> None:
-    model = people / "model.privet"
-    text = run("statement", model).stdout
-    assert text.startswith("Privacy statement for LogisticRegression")
-    told = json.loads(run("statement", model, "--json").stdout)
-    assert told["guarantee"] == load(model).guarantee_.to_json()
-    assert told["private"] is True
-    assert told["text"] + "\n" == text
-    assert run("statement", model, "--out", tmp_path / "s.txt").exit_code == 0
-    assert (tmp_path / "s.txt").read_text() == text
-
-
-def test_a_recorded_release_says_so(people: Path, tmp_path: Path) -> None:
-    ledger = tmp_path / "b.db"
-    run("ledger", "open", ledger, "people 2026", "--epsilon", 2)
-    run(
-        *("train", people / "people.csv", "--schema", people / "schema.toml", "--epsilon", 1),
-        *("--ledger", ledger, "--dataset", "people 2026", "--out", tmp_path / "m"),
-    )
-    assert "under the data set 'people 2026'" in " ".join(
-        run("statement", tmp_path / "m").stdout.split()
-    )
-    run("report", tmp_path / "m", "--out", tmp_path / "r.html")
-    assert "under the data set &#39;people 2026&#39;" in (tmp_path / "r.html").read_text()
+# -- report --------------------------------------------------------------------------------------
 
 
 def test_report_goes_beside_the_model(people: Path, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ BELOW_USES = BELOW_MODELS | {"models", "kernels"}
 BELOW_EDGES = BELOW_USES | {
     "audit",
     "datasets",
-    "evaluate",
+    "evaluation",
     "inference",
     "planning",
     "store",
@@ -60,18 +60,19 @@ ROOMS: dict[str, set[str]] = {
     "store": BELOW_USES,
     "datasets": BELOW_MODELS,
     "audit": BELOW_USES,
-    "evaluate": BELOW_USES,
-    "inference": BELOW_USES,
+    "evaluation": BELOW_USES,
+    "inference": BELOW_USES | {"planning"},
     "planning": BELOW_USES,
-    "tuning": BELOW_USES | {"evaluate", "inference"},
+    "tuning": BELOW_USES | {"evaluation", "inference"},
     "report": BELOW_EDGES,
     "cli": BELOW_EDGES | {"report", "service"},
     "service": BELOW_EDGES | {"report"},
     "__main__": {"cli"},
 }
 
-#: Upward imports that are made when called, never when loaded: a fitted model saves itself.
-WHEN_CALLED = {("models", "store"), ("kernels", "store")}
+#: Upward imports that are made when called, never when loaded: a fitted model saves itself, and a
+#: statement is asked for as a page.
+WHEN_CALLED = {("models", "store"), ("kernels", "store"), ("privacy", "report")}
 
 #: Names that speak of privacy constants, and the parameters through which data could enter them.
 CONSTANTS = ("sensitivity", "bound", "scale", "calibrat", "floor")

@@ -69,7 +69,7 @@ def test_two_loops_are_the_dense_formula() -> None:
     for s, y in pairs[-size:]:
         inverse = dense_bfgs(inverse, s, y)
     vectors = rng.normal(size=(2, p))
-    found = memory.solve(Curvature.factor(np.eye(p), 0.0), vectors)
+    found = memory.solve(Curvature.factor(np.eye(p), 0.0), vectors, np.arange(2))
     np.testing.assert_allclose(found[1], inverse @ vectors[1], rtol=1e-10)
     np.testing.assert_allclose(found[0], vectors[0])  # a path without pairs
 
@@ -79,13 +79,13 @@ def test_spoilt_pairs_are_left_out() -> None:
     memory.add(np.array([0]), np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     memory.add(np.array([0]), np.array([[0.0, 0.0]]), np.array([[0.0, 0.0]]))
     vectors = np.array([[1.0, 2.0]])
-    np.testing.assert_array_equal(memory.solve(Scaling(2.0), vectors), vectors / 2.0)
+    np.testing.assert_array_equal(memory.solve(Scaling(2.0), vectors, np.arange(1)), vectors / 2.0)
 
 
 def test_an_indefinite_matrix_is_lifted() -> None:
     matrix = np.diag([1.0, -1e-9])
     factor = Curvature.factor(matrix, 1e-12)
-    assert np.isfinite(factor.solve(np.ones((1, 2)), Memory(1, 1, 2))).all()
+    assert np.isfinite(factor.solve(np.ones((1, 2)), Memory(1, 1, 2), np.arange(1))).all()
 
 
 def test_blocks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:

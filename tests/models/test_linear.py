@@ -29,7 +29,7 @@ def test_a_fit_releases_a_model_with_its_guarantee(
 ) -> None:
     x, y = two_classes()
     model = model_class(budget, mechanism=mechanism).fit(x, y)
-    assert model.coef_.shape == (1, 3)
+    assert model.coef_.shape == (1, model._width())
     assert model.intercept_.shape == (1,)
     assert model.guarantee_.private
     assert model.guarantee_.budget == (PureDP(1.0) if budget == 1.0 else budget)
@@ -47,7 +47,7 @@ def test_a_generous_budget_learns_what_can_be_learnt() -> None:
 def test_many_classes_share_one_budget(model_class: type[PrivateLinearClassifier]) -> None:
     x, y = three_classes(6000)
     model = model_class(30.0, classes=["a", "b", "c"]).fit(x, y)
-    assert model.coef_.shape == (3, 2)
+    assert model.coef_.shape == (3, model._width())
     assert np.abs(model.coef_.sum(axis=0)).max() < 1e-9
     assert model.guarantee_.budget == PureDP(30.0)
     assert np.mean(model.predict(x) == y) > 0.85

@@ -10,8 +10,8 @@ from scipy.special import ndtr
 
 from privet import ZCDP, ApproxDP, LogisticRegression, PureDP
 from privet.planning import plan
-from privet.planning.odds import attacker_accuracy
 from privet.planning.prediction import COMFORTABLE, HOPELESS, TYPICAL_SHARE, Typical
+from privet.privacy.odds import attacker_accuracy
 from tests.strategies import EACH_BUDGET, name_of
 
 SEED = int(np.random.SeedSequence().generate_state(1)[0])

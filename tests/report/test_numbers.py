@@ -10,9 +10,8 @@ from scipy.stats import norm
 
 from privet import ZCDP, ApproxDP, PureDP
 from privet.noise import NOISES
-from privet.planning.odds import attacker_accuracy
+from privet.privacy.odds import attacker_accuracy, detection, pairs, posterior, sure_odds
 from privet.randomness import source
-from privet.report.attack import detection, odds_epsilon, pairs, posterior
 from privet.report.marginal import coordinate_quantile, coordinate_tail
 from privet.report.released import Released
 from tests.report.models import KINDS
@@ -82,7 +81,7 @@ def test_the_gaussian_mechanism_stays_below_the_zcdp_bound(rho: float) -> None:
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_posteriors(budget: PureDP | ApproxDP | ZCDP) -> None:
-    epsilon, delta = odds_epsilon(budget)
+    epsilon, delta = sure_odds(budget)
     priors = np.array([0.0, 0.01, 0.5, 1.0])
     after = posterior(epsilon, priors)
     odds = after[1:3] / (1 - after[1:3]) / (priors[1:3] / (1 - priors[1:3]))

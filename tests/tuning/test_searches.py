@@ -150,7 +150,6 @@ def test_every_fit_draws_its_own_noise(backend: str) -> None:
         ([], "two candidates"),
         ([{"regularization": 0.1}], "two candidates"),
         ({"regularization": [0.1, 0.2]}, "list"),
-        ((list)(), "two candidates"),
         (["a", "b"], "dictionary"),
         ([{"C": 1.0}, {"C": 2.0}], "no parameter"),
         ([{"budget": 1.0}, {"budget": 9.0}], "belongs to the search"),

@@ -1,0 +1,168 @@
+"""What a charge costs, beside a bare loop of two durable commits to the same disk.
+
+    python benchmarks/ledger.py [rounds]        writes benchmarks/ledger.md
+
+A charge is two commits: ``reserve`` before the noise and ``settle`` after the release. The bare
+loop inserts rows of the same size into a table without an index, on a connection that stays open,
+with the same settings (SQLite: write-ahead log, synchronous FULL; PostgreSQL: synchronous_commit),
+and looks at nothing. Contenders take turns in one process. Wall times mean something on a machine
+with nothing else to do; elsewhere every commit waits for the scheduler. The CPU time is this
+process's own, without the server's and without waiting for the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from privet import ApproxDP, Ledger, PureDP  # noqa: E402
+from privet.privacy import Budget, Event  # noqa: E402
+from tests import postgres  # noqa: E402
+from tests.strategies import gaussian_event, pure_event  # noqa: E402
+
+ROUNDS = 1000
+WARM_UP = 10
+COLUMNS = "dataset, kind, key, body, totals, time, previous, hash"
+
+Run = Callable[[], None]
+CHARGES: dict[str, tuple[Budget, Event]] = {
+    "pure cap": (PureDP(1000.0), pure_event(1e-4)),
+    "(epsilon, delta) cap": (ApproxDP(1000.0, 1e-6), gaussian_event(1e-6)),
+}
+
+
+def rows_like(ledger: Ledger) -> list[tuple[str | None, ...]]:
+    """The columns of a reservation and of its settlement, to be written without thinking."""
+    return [
+        (e.dataset, e.kind, e.key, e.body_text, e.totals_text, e.time, e.previous, e.hash)
+        for e in ledger.entries()[-2:]
+    ]
+
+
+def charging(ledger: Ledger, dataset: str, event: Event) -> Run:
+    def charge() -> None:
+        ledger.settle(ledger.reserve(dataset, event))
+
+    return charge
+
+
+def opened(url: str) -> tuple[Ledger, dict[str, Run]]:
+    """A ledger and what is timed on it."""
+    ledger = Ledger(url)
+    runs: dict[str, Run] = {}
+    for name, (cap, event) in CHARGES.items():
+        ledger.open(name, cap)
+        runs[f"reserve + settle, {name}"] = charging(ledger, name, event)
+        runs[f"reserve + settle, {name}"]()
+    return ledger, runs
+
+
+@contextmanager
+def sqlite_runs(folder: Path) -> Iterator[dict[str, Run]]:
+    ledger, charges = opened(f"sqlite:///{folder}/ledger.db")
+    connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"CREATE TABLE bare (sequence INTEGER PRIMARY KEY, {COLUMNS})")
+    rows = rows_like(ledger)
+
+    def bare() -> None:
+        for row in rows:
+            connection.execute(f"INSERT INTO bare ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    yield {"two commits": bare, **charges}
+    ledger.verify()
+    connection.close()
+
+
+@contextmanager
+def postgres_runs(url: str) -> Iterator[dict[str, Run]]:
+    import psycopg
+
+    ledger, charges = opened(url)
+    texts = ", ".join(f"{name} TEXT" for name in COLUMNS.split(", "))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE bare (sequence BIGSERIAL PRIMARY KEY, {texts})".encode())
+        insert = f"INSERT INTO bare ({COLUMNS}) VALUES ({', '.join(['%s'] * 8)})".encode()
+        rows = rows_like(ledger)
+
+        def bare() -> None:
+            for row in rows:
+                connection.execute(insert, row)
+
+        yield {"two commits": bare, **charges}
+    ledger.verify()
+
+
+def alternated(runs: dict[str, Run], rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Wall and CPU milliseconds of each contender, taking turns."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    for i in range(rounds + WARM_UP):
+        for name, run in runs.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            run()
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            if i >= WARM_UP:
+                times[name].append((1e3 * wall, 1e3 * cpu))
+    return times
+
+
+def quantiles(times: list[tuple[float, float]]) -> tuple[float, float, float]:
+    """Lower tenth and median of the wall times, median of the CPU times."""
+    wall, cpu = (sorted(column) for column in zip(*times, strict=True))
+    return wall[len(wall) // 10], wall[len(wall) // 2], cpu[len(cpu) // 2]
+
+
+def table(title: str, runs: dict[str, Run], rounds: int) -> list[str]:
+    found = {name: quantiles(times) for name, times in alternated(runs, rounds).items()}
+    lines = [
+        f"## {title}",
+        "",
+        "| | lower tenth, ms | ratio | median, ms | ratio | CPU, ms |",
+        "|---|---|---|---|---|---|",
+    ]
+    lower, middle, _ = found["two commits"]
+    for name, (low, mid, cpu) in found.items():
+        cells = f"{low:.2f} | {low / lower:.2f} | {mid:.2f} | {mid / middle:.2f} | {cpu:.2f}"
+        lines.append(f"| {name} | {cells} |")
+        print(title, lines[-1])
+    return [*lines, ""]
+
+
+def main() -> None:
+    """Time both databases and write the page."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    lines = [
+        "# The cost of a charge",
+        "",
+        f"Written by `python benchmarks/ledger.py`: {rounds} alternated rounds. Two commits are a",
+        "bare loop with rows of the same size; a charge should cost at most 1.5 times as much on a",
+        "quiet machine.",
+        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}; load average "
+        f"{os.getloadavg()[0]:.1f} at the start.",
+        "",
+    ]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=ROOT)))
+        runs = stack.enter_context(sqlite_runs(folder))
+        lines += table("SQLite", runs, rounds)
+    try:
+        with postgres.server() as url, postgres_runs(postgres.fresh(url, "bench")) as runs:
+            lines += table("PostgreSQL", runs, rounds)
+    except (ImportError, postgres.NoServer) as error:
+        print(f"PostgreSQL is left out: {error}")
+    Path(__file__).with_suffix(".md").write_text("\n".join(lines).rstrip() + "\n")
+
+
+if __name__ == "__main__":
+    main()

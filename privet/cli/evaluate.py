@@ -1,0 +1,138 @@
+"""``privet evaluate``: how good a released model is on rows kept apart, told privately."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from privet.cli.options import (
+    Delta,
+    Epsilon,
+    Json,
+    Rho,
+    budget_from,
+    command,
+    ledger_url,
+    required,
+)
+from privet.cli.predict import schema_of
+from privet.cli.show import as_json, clean, working
+from privet.cli.train import _unit
+from privet.errors import DataError, DeclarationError
+
+if TYPE_CHECKING:
+    from privet.schema import Schema
+
+EXAMPLE = "privet evaluate model.privet held_out.csv --epsilon 0.5 --group region"
+OTHER = "(other)"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, evaluate, EXAMPLE)
+
+
+def evaluate(
+    model: Annotated[Path | None, typer.Argument(help="A model that privet train wrote.")] = None,
+    data: Annotated[
+        Path | None, typer.Argument(help="CSV or Parquet file with labels, not the training one.")
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="accuracy, confusion, auc, calibration or groups; may be repeated."),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="A categorical column of the schema: rates of each category.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Of each interval.")] = 0.95,
+    schema: Annotated[
+        Path | None, typer.Option(help="Schema, for a model file that holds none.")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Charge this ledger: a file, or sqlite:///file.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
+    training_rows: Annotated[
+        bool | None,
+        typer.Option(
+            "--training-rows/--other-rows",
+            help="Say that these are the rows the model was trained on, or that they are not.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure a released model on a table with labels, privately, with intervals.
+
+    Accuracy, confusion matrix, AUC, calibration and rates of groups from a few noisy histograms
+    under one budget, which is spent on top of what the training cost. Rows that look like the
+    training rows are refused.
+    """
+    budget = budget_from(epsilon, delta, rho)
+    if (ledger is None) != (dataset is None):
+        raise typer.BadParameter("--ledger and --dataset go together.")
+    options: dict[str, Any] = {"level": level, "training_rows": training_rows}
+    options["measures"] = measure or None
+    if ledger is not None:
+        from privet.privacy.ledger import Ledger
+
+        options |= {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
+    found = evaluated(
+        required(model, "MODEL"), required(data, "DATA"), budget, schema, group, options
+    )
+    if json:
+        as_json(found.to_json())
+    else:
+        typer.echo(clean(str(found)))
+
+
+def evaluated(
+    path: Path, data: Path, budget: Any, schema: Path | None, group: str | None, options: Any
+) -> Any:
+    """The evaluation of a model file on a table."""
+    from privet.evaluation import evaluate as run
+    from privet.privacy.group import per_row
+    from privet.store import load
+
+    model = load(path)
+    declared = schema_of(model, schema)
+    if group is not None:
+        options["groups"], options["group_values"] = groups_of(declared, data, group)
+    with working(f"Reading and encoding {data.name}"):
+        x, y = declared.encode(data)
+    if len(x) == 0:
+        raise DataError("The table has no rows.")
+    with working(f"Evaluating on {len(x):,} rows"):
+        found = run(model, x, y, budget=per_row(budget, declared.group_size), **options)
+    return replace(found, guarantee=replace(found.guarantee, **_unit(declared)))
+
+
+def groups_of(schema: Schema, data: Path, column: str) -> tuple[Any, list[str]]:
+    """Each row's category by name, and all declared names; undeclared cells are one group."""
+    import numpy as np
+
+    from privet.schema import Categorical
+    from privet.schema.cells import lookup
+    from privet.schema.tables import open_table
+
+    declared = schema.columns.get(column)
+    if not isinstance(declared, Categorical):
+        raise DeclarationError(
+            f"--group {column}: the schema has no categorical column of this name, and only "
+            "declared categories can be groups."
+        )
+    if schema.person is not None:
+        raise DeclarationError(
+            "--group is not offered with a schema that bounds the rows of a person: a row that "
+            "does not count would still show its group."
+        )
+    names = [str(category) for category in declared.categories] + [OTHER]
+    batches = open_table(data).batches([column])
+    codes = [batch.cells(column).codes(lookup(declared.categories)) for batch in batches]
+    found = np.concatenate(codes) if codes else np.zeros(0, dtype=np.intp)
+    return np.array(names)[np.where(found < 0, len(names) - 1, found)], names

@@ -1,0 +1,104 @@
+"""``privet intervals``: confidence intervals for the coefficients of a released model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from privet.cli.config import Config
+from privet.cli.options import (
+    Delta,
+    Epsilon,
+    Force,
+    Json,
+    Rho,
+    budget_from,
+    command,
+    ledger_url,
+    required,
+)
+from privet.cli.predict import schema_of
+from privet.cli.show import as_json, clean, facts, free_place, working
+
+EXAMPLE = "privet intervals model.privet people.csv --epsilon 0.1 --out intervals.json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, intervals, EXAMPLE)
+
+
+def intervals(
+    model: Annotated[Path | None, typer.Argument(help="A model that privet train wrote.")] = None,
+    data: Annotated[Path | None, typer.Argument(help="The table it was trained on.")] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    level: Annotated[float, typer.Option(help="Confidence level of each interval.")] = 0.95,
+    joint: Annotated[
+        bool, typer.Option("--joint", help="Intervals that hold all at once (Sidak).")
+    ] = False,
+    schema: Annotated[
+        Path | None, typer.Option(help="Schema, for a model file that holds none.")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Charge this ledger: a file, or sqlite:///file.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="JSON file to write, for privet report --intervals.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Forest plot to write: PNG, SVG or PDF.")
+    ] = None,
+    force: Force = False,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Confidence intervals for the coefficients of a private model, paid for on top of the fit.
+
+    The table must be the one that the model was trained on: only its number of rows is compared.
+    The budget is for the unit that the model's own guarantee names. The intervals are for the
+    minimiser of the regularised population risk.
+    """
+    budget = budget_from(epsilon, delta, rho)
+    if dataset is not None and ledger is None:
+        raise typer.BadParameter("--dataset goes with --ledger.")
+    for place in (out, plot):
+        if place is not None:
+            free_place(place, force=force)
+    options: dict[str, Any] = {"budget": budget, "level": level}
+    if ledger is not None:
+        from privet.privacy.ledger import Ledger
+
+        options |= {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
+    found = computed(required(model, "MODEL"), required(data, "DATA"), schema, options)
+    shown = found.together("sidak") if joint else found
+    if out is not None:
+        shown.save(out)
+    if plot is not None:
+        shown.plot(plot)
+    if json:
+        from privet.inference.files import to_json
+
+        as_json(to_json(shown))
+        return
+    typer.echo(clean(shown.summary()))
+    facts([("Written", str(place)) for place in (out, plot) if place is not None])
+
+
+def computed(path: Path, data: Path, schema: Path | None, options: dict[str, Any]) -> Any:
+    """The intervals of a model file on its table."""
+    from privet.inference import confidence_intervals
+    from privet.store import load
+
+    model = load(path)
+    declared = schema_of(model, schema)
+    if schema is not None:
+        model.schema_ = declared.to_toml()
+    with working(f"Reading and encoding {data.name}"):
+        x, y = declared.encode(data)
+    with working(f"Releasing two matrices of {len(x):,} rows"):
+        return confidence_intervals(model, x, y, **options)

@@ -1,0 +1,138 @@
+"""The released evaluation: values with intervals, as a table, a frame or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from privet.errors import MissingExtra
+from privet.privacy.guarantee import Guarantee
+
+TRAINING = "on training rows: optimistic"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One released number with its interval; ``estimate`` is None where noise hides it all."""
+
+    measure: str
+    of: str
+    estimate: float | None
+    lower: float
+    upper: float
+
+    def __str__(self) -> str:
+        told = "     ?" if self.estimate is None else f"{self.estimate:6.3f}"
+        return f"{told}  [{self.lower:.3f}, {self.upper:.3f}]"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Private measures of a model on ``n`` rows, each with an interval at ``level``.
+
+    An interval covers the value for fresh rows from the same population, with sampling error and
+    noise both counted; each has the level on its own, not all together.
+    """
+
+    n: int
+    level: float
+    measures: tuple[Measure, ...]
+    counts: dict[str, Any]  # noisy tables, made consistent; nested lists
+    classes: tuple[Any, ...]
+    guarantee: Guarantee
+    on_training_rows: bool = False
+
+    def get(self, measure: str, of: str | None = None) -> Measure:
+        """The first measure of this name (and of this part)."""
+        for each in self.measures:
+            if each.measure == measure and of in (None, each.of):
+                return each
+        names = ", ".join(dict.fromkeys(each.measure for each in self.measures))
+        raise KeyError(f"There is no {measure!r} of {of!r} here; there are {names}.")
+
+    def all(self, measure: str) -> tuple[Measure, ...]:
+        """Every measure of this name."""
+        return tuple(each for each in self.measures if each.measure == measure)
+
+    @property
+    def accuracy(self) -> Measure:
+        """Share of right predictions."""
+        return self.get("accuracy", "all rows")
+
+    @property
+    def auc(self) -> Measure:
+        """Area under the ROC curve of the binned score, of the positive class."""
+        return self.get("AUC")
+
+    @property
+    def confusion(self) -> list[list[float]]:
+        """Noisy counts, true classes down and predicted classes across."""
+        table: list[list[float]] = self.counts["confusion"]
+        return table
+
+    @property
+    def calibration(self) -> tuple[Measure, ...]:
+        """Observed frequency in each bin of the predicted probability."""
+        return self.all("observed frequency")
+
+    def to_frame(self) -> Any:
+        """A pandas frame with one row for each measure."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("to_frame needs pandas; to_json does not.") from error
+        return pd.DataFrame(
+            [(m.measure, m.of, m.estimate, m.lower, m.upper) for m in self.measures],
+            columns=["measure", "of", "estimate", "lower", "upper"],
+        ).astype({"estimate": float})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; ``json.dumps`` takes them."""
+        return {
+            "n": self.n,
+            "level": self.level,
+            "on_training_rows": self.on_training_rows,
+            "classes": [_plain(label) for label in self.classes],
+            "measures": [
+                {
+                    "measure": m.measure,
+                    "of": m.of,
+                    "estimate": m.estimate,
+                    "lower": m.lower,
+                    "upper": m.upper,
+                }
+                for m in self.measures
+            ],
+            "counts": self.counts,
+            "guarantee": self.guarantee.to_json(),
+        }
+
+    def dumps(self) -> str:
+        """``to_json`` as text."""
+        return json.dumps(self.to_json(), indent=2, allow_nan=False)
+
+    def headline(self) -> str:
+        """What this is, in a line or two."""
+        stamp = f" ({TRAINING})" if self.on_training_rows else ""
+        return (
+            f"{self.n:,} rows{stamp}, {100 * self.level:g} % intervals for fresh rows\n"
+            f"{self.guarantee}"
+        )
+
+    def __str__(self) -> str:
+        wide = max(len(m.measure) for m in self.measures)
+        what = max(len(m.of) for m in self.measures)
+        lines = [f"{m.measure:<{wide}}  {m.of:<{what}}  {m}" for m in self.measures]
+        return "\n".join([self.headline(), "", *lines])
+
+
+def measure(name: tuple[str, str], estimate: float, lower: float, upper: float) -> Measure:
+    """A measure from plain numbers; not a number becomes None."""
+    known = None if math.isnan(estimate) else float(estimate)
+    return Measure(name[0], name[1], known, float(lower), float(upper))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value

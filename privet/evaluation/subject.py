@@ -1,0 +1,146 @@
+"""What is evaluated: a released model, alone or at the end of a scikit-learn pipeline.
+
+Everything asked of it here is public (its classes, the range of its scores, its training account)
+or a function of one row at a time (its predictions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from privet.errors import DataError, DeclarationError
+from privet.models._base import PrivateLinearClassifier
+from privet.models.labels import encode_labels
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int_]
+
+#: Scores are binned over this share of the range that they could have: few rows go further, and
+#: those are counted in the outermost bins.
+CENTRAL = 0.5
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fitted classifier and its last step, which carries the guarantee."""
+
+    whole: Any
+    last: Any
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The declared classes in order; of two, the second is the positive one."""
+        return np.asarray(self.last.classes_)
+
+    @property
+    def training_rows(self) -> int:
+        """How many rows the model was trained on (public)."""
+        return int(self.last.guarantee_.event.n)
+
+    @property
+    def training_dataset(self) -> str | None:
+        """The account that the training was charged to, if any."""
+        named: str | None = getattr(self.last, "dataset", None)
+        return named
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether rows have scores, which an AUC needs."""
+        return hasattr(self.whole, "decision_function")
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether rows have probabilities, which calibration needs."""
+        return hasattr(self.whole, "predict_proba")
+
+    def predicted(self, X: Any) -> Codes:
+        """Predicted classes by their place."""
+        return encode_labels(np.asarray(self.whole.predict(X)), self.classes)
+
+    def scores(self, X: Any) -> Array:
+        """Scores, one column for two classes (the positive one's) and one for each of more."""
+        scores = np.asarray(self.whole.decision_function(X), dtype=np.float64)
+        return scores[:, None] if scores.ndim == 1 else scores
+
+    def probabilities(self, X: Any) -> Array:
+        """Class probabilities, shape (n, C)."""
+        return np.asarray(self.whole.predict_proba(X), dtype=np.float64)
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """The public range that the bins of two classes' scores divide; see ``places``."""
+        if isinstance(self.last, PrivateLinearClassifier) and len(self.classes) == 2:
+            centre = float(self.last.intercept_[0])
+            reach = CENTRAL * float(np.linalg.norm(self.last.coef_)) * self.last._bound()
+            return centre - reach, centre + reach
+        return -4.0, 4.0
+
+    def places(self, scores: Array) -> Array:
+        """Each score within its public range, as a number from 0 to 1.
+
+        A linear score is ``<w, x> + b`` with ``|x| <= B``: its range ``b +- |w| B`` is public
+        because ``w`` and ``b`` are released. Other scores ``s`` become ``s/(1 + |s|)``.
+        """
+        if isinstance(self.last, PrivateLinearClassifier):
+            reach = CENTRAL * np.linalg.norm(self.last.coef_, axis=1) * self.last._bound()
+            units = (scores - self.last.intercept_) / np.maximum(reach, 1e-300)
+        else:
+            units = scores / (1.0 + np.abs(scores))
+        return np.asarray(np.clip((units + 1.0) / 2.0, 0.0, 1.0))
+
+
+def subject(model: Any) -> Subject:
+    """The subject behind ``model``; refused unless it is a fitted private classifier."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if not hasattr(last, "predict") or not hasattr(last, "fit"):
+        raise DeclarationError("model must be a fitted Privet classifier, or a pipeline with one.")
+    check_is_fitted(last)
+    if not hasattr(last, "guarantee_") or not hasattr(last, "classes_"):
+        raise DeclarationError(
+            f"{type(last).__name__} is not a Privet classifier: it has no guarantee and no "
+            "declared classes. Only a released model may be evaluated as if it were public."
+        )
+    return Subject(model, last)
+
+
+def checked_labels(y: Any, classes: NDArray[Any]) -> Codes:
+    """Labels by their place in the declared classes; an undeclared one is refused, unquoted."""
+    if np.ma.isMaskedArray(y):
+        raise DataError("Masked labels are refused. Fill the masked values first.")
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise DataError("The labels must be a list with one label for each row.")
+    return encode_labels(labels, classes)
+
+
+def checked_groups(groups: Any, declared: Any) -> tuple[Codes, tuple[Any, ...]]:
+    """Groups by their place among the declared values, and those values."""
+    if declared is None or isinstance(declared, str) or not np.iterable(declared):
+        raise DeclarationError(
+            "Groups need group_values=[...], every value that may occur: which ones do occur in "
+            "the rows is private."
+        )
+    values = np.asarray(list(declared))
+    ordered, place = np.unique(values, return_index=True)
+    if len(values) == 0 or len(ordered) != len(values):
+        raise DeclarationError("group_values must name every group once.")
+    found = np.asarray(groups)
+    if found.ndim != 1:
+        raise DataError("groups must be a list with one group for each row.")
+    try:
+        codes = encode_labels(found, ordered)
+    except DataError:
+        known = False
+    else:
+        known = True
+    if not known:  # outside of the handler, so that nothing of the row is in the error's context
+        raise DataError(
+            "A row's group is not among group_values. Declare it, or map it to a declared one."
+        )
+    return np.asarray(place[codes]), tuple(values.tolist())

@@ -1,0 +1,143 @@
+"""Choosing the decision threshold for unequal classes, privately.
+
+One noisy histogram, true class x interval between declared candidates, gives the confusion table at
+every candidate as running sums; the best candidate is post-processing. So every measure has the
+histogram's guarantee, also those whose denominators depend on the data (balanced accuracy, F1),
+for which a selection by score would have no bounded sensitivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privet.errors import DataError, DeclarationError
+from privet.evaluation.account import charged, check_account, row_count
+from privet.evaluation.run import assumptions
+from privet.evaluation.subject import Array, checked_labels, subject
+from privet.mechanisms.counts import Histogram
+from privet.privacy.budget import Budget, as_budget
+from privet.privacy.guarantee import Guarantee
+
+COSTS = ("false_positive", "false_negative")
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The chosen threshold: rows with a larger score are predicted to be of the second class.
+
+    ``values`` are the noisy measures of all candidates. The chosen one's is optimistic, because it
+    was chosen; evaluate the model at the threshold on other rows.
+    """
+
+    threshold: float
+    measure: str
+    candidates: tuple[float, ...]
+    values: tuple[float, ...]
+    classes: tuple[Any, ...]
+    guarantee: Guarantee
+
+    def predict(self, model: Any, X: Any) -> NDArray[Any]:
+        """Classes of rows at this threshold."""
+        above = np.asarray(model.decision_function(X)) > self.threshold
+        return np.asarray(np.array(self.classes)[above.astype(np.intp)])
+
+
+def choose_threshold(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    budget: Budget | float,
+    candidates: Sequence[float],
+    measure: str | Mapping[str, float] = "balanced_accuracy",
+    ledger: Any = None,
+    dataset: str | None = None,
+    training_rows: bool | None = None,
+    insecure_seed: int | None = None,
+) -> Threshold:
+    """The candidate threshold on ``model.decision_function`` with the best private ``measure``.
+
+    ``measure`` is "balanced_accuracy", "f1", or public costs of the two mistakes, for example
+    ``{"false_positive": 1, "false_negative": 5}``. ``candidates`` are declared, never read from the
+    scores; fewer candidates mean less noise. Two classes only; the second of ``classes_`` is the
+    positive one.
+    """
+    tested, whole = subject(model), as_budget(budget)
+    if len(tested.classes) != 2 or not tested.has_scores:
+        raise DeclarationError("A threshold needs a model of two classes with scores.")
+    edges = _edges(candidates)
+    name, costs = _measure(measure)
+    n = row_count(y)
+    training = check_account(
+        tested, n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
+    )
+    mechanism = Histogram(2 * (len(edges) + 1), whole, 1, insecure_seed)
+    event = mechanism.event(n)
+    if ledger is not None:
+        ledger.require(dataset, event)
+    truth, scores = checked_labels(y, tested.classes), tested.scores(X)[:, 0]
+    if len(scores) != len(truth):
+        raise DataError("X and y must have the same number of rows.")
+    # a score equal to a candidate is not above it
+    places = truth * (len(edges) + 1) + np.searchsorted(edges, scores, side="left")
+    noisy, receipt = charged(
+        ledger, dataset, event, lambda: mechanism.run(mechanism.count(places), n)
+    )
+    values = measured(noisy.values.reshape(2, -1), n, name, costs)
+    relied = assumptions((), training=training, declared=training_rows is False)
+    guarantee = Guarantee(event, noisy.numerics, (*relied, "the candidate thresholds"))
+    if not training:
+        guarantee = replace(guarantee, unit="one row of the evaluated table")
+    return Threshold(
+        threshold=float(edges[int(np.argmax(values))]),
+        measure=name,
+        candidates=tuple(edges.tolist()),
+        values=tuple(values.tolist()),
+        classes=tuple(tested.classes.tolist()),
+        guarantee=replace(guarantee, receipt=receipt),
+    )
+
+
+def measured(table: Array, n: int, name: str, costs: tuple[float, float]) -> Array:
+    """The measure at each candidate, larger is better, from noisy counts (2, candidates + 1)."""
+    table = np.asarray(table) + (n - table.sum()) / table.size
+    negative, positive = (np.maximum(row.sum(), 1.0) for row in table)
+    # rows above each candidate, within what is possible
+    above = np.cumsum(table[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    wrong = np.clip(above[0], 0.0, negative)
+    right = np.clip(above[1], 0.0, positive)
+    if name == "balanced_accuracy":
+        return np.asarray((right / positive + 1.0 - wrong / negative) / 2.0)
+    if name == "f1":
+        return np.asarray(2.0 * right / np.maximum(positive + right + wrong, 1.0))
+    return np.asarray(-(costs[0] * wrong + costs[1] * (positive - right)) / n)
+
+
+def _edges(candidates: Any) -> Array:
+    try:
+        edges = np.asarray(candidates, dtype=np.float64)
+    except (TypeError, ValueError):
+        edges = np.array([np.nan])
+    if edges.ndim != 1 or len(edges) == 0 or not np.isfinite(edges).all():
+        raise DeclarationError("candidates must be a list of finite thresholds, at least one.")
+    if (np.diff(edges) <= 0.0).any():
+        raise DeclarationError("candidates must be in increasing order, each once.")
+    return edges
+
+
+def _measure(measure: Any) -> tuple[str, tuple[float, float]]:
+    if measure in ("balanced_accuracy", "f1"):
+        return str(measure), (1.0, 1.0)
+    if isinstance(measure, Mapping) and set(measure) == set(COSTS):
+        costs = [float(measure[name]) for name in COSTS]
+        if all(np.isfinite(cost) and cost > 0.0 for cost in costs):
+            return "cost", (costs[0], costs[1])
+    raise DeclarationError(
+        "measure must be 'balanced_accuracy', 'f1' or positive costs {'false_positive': ..., "
+        "'false_negative': ...}."
+    )

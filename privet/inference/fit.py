@@ -1,0 +1,92 @@
+"""A fit and its intervals under one budget: split before anything is read, charged once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from sklearn.base import clone
+
+from privet.errors import DeclarationError
+from privet.inference.confidence import Paid, moments_for, ready
+from privet.inference.intervals import Intervals, confidence_level
+from privet.inference.predicted import prediction, refuse_useless
+from privet.inference.subject import refuse_unsuited, subject
+from privet.mechanisms.matrix import SecondMoments
+from privet.privacy import Budget
+from privet.privacy.budget import as_budget
+from privet.privacy.composite import split, together
+
+NAME = "fit with confidence intervals"
+#: The fit's share: the first of these that leaves the intervals enough to be useful. Where there is
+#: enough, nine tenths make the shortest intervals: most of their length is the fit's own noise.
+SHARES = (0.9, 0.8, 0.7, 0.6, 0.5)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An unfitted model with its rows checked, and the matrices that will follow it."""
+
+    model: Any
+    fit: Any  # privet.models' Ready
+    moments: SecondMoments
+
+
+def fit_with_intervals(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    budget: Budget | float,
+    level: float = 0.95,
+    share: float | Literal["auto"] = "auto",
+) -> tuple[Any, Intervals]:
+    """A fitted copy of ``model`` and intervals for its coefficients, for ``budget`` together.
+
+    The fit gets ``share`` of the budget, whatever ``model.budget`` says; the matrices that the
+    intervals need get the rest. "auto" is 0.9, or less where the intervals would be useless; it
+    reads no data. Both are one event and one charge to the model's ledger.
+    """
+    refuse_unsuited(model)
+    level, whole = confidence_level(level), as_budget(budget)
+    prepared = _prepared(model, X, y, whole, level, share)
+    fitted, fit = prepared.model, prepared.fit.design
+    refuse_useless(prepared.moments, fit, level)
+    design = prepared.moments.design(fit.n, fit.m)
+    ready(design)
+    event = together((prepared.fit.event, design.event), whole, NAME)
+    ledger = fitted.ledger
+    reservation = None if ledger is None else ledger.reserve(fitted.dataset, event)
+    fitted._release(prepared.fit)
+    paid = Paid(prepared.moments, design, subject(fitted))
+    found = paid.release(prepared.fit.rows, fitted, level)
+    if ledger is None:
+        return fitted, found
+    receipt: Any = ledger.settle(reservation)
+    fitted._settled(receipt)
+    return fitted, replace(found, guarantee=replace(found.guarantee, receipt=receipt))
+
+
+def _prepared(
+    model: Any, X: Any, y: Any, whole: Budget, level: float, share: float | Literal["auto"]
+) -> Prepared:
+    """The model with its share of the budget, checked; "auto" asks for the shape of the rows."""
+    if share != "auto":
+        return _with_share(model, X, y, whole, share)
+    for one in SHARES:
+        found = _with_share(model, X, y, whole, one)
+        if prediction(found.moments, found.fit.design, level).useful:
+            return found
+    return _with_share(model, X, y, whole, SHARES[0])  # and the refusal says why
+
+
+def _with_share(model: Any, X: Any, y: Any, whole: Budget, share: Any) -> Prepared:
+    if not (isinstance(share, float) and 0.0 < share < 1.0):
+        raise DeclarationError(f"share must be 'auto' or between 0 and 1, got {share!r}.")
+    for_fit, for_matrices = split(whole, (share, 1.0 - share))
+    fitted = clone(model).set_params(budget=for_fit)
+    checked = fitted._ready(X, y)
+    moments = moments_for(checked.design.risk, for_matrices, None, fitted)
+    if not checked.event.private:
+        moments = replace(moments, why_not_private=checked.event.why_not_private)
+    return Prepared(fitted, checked, moments)

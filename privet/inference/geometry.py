@@ -1,0 +1,158 @@
+"""From the parameters of a mechanism to the numbers that a reader sees.
+
+A mechanism's ``theta`` is the ``K x m`` matrix of reduced scores, constant column last.
+Coefficients, intercepts, effects in a table's own units, contrasts and decision values are all
+linear in it: each is a *direction*, a vector ``a`` with the number ``<a, theta>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import DataError, DeclarationError
+from privet.losses.multiclass import sum_zero_basis
+from privet.rows.arrays import clip_factors
+from privet.rows.mapped import FeatureMap, mapped
+from privet.schema import Schema
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Named:
+    """Directions with a name and a unit each, and what they are changes of.
+
+    ``stretch`` is what a picture multiplies each number by, so that numbers and categories compare:
+    a number's change from the middle of its declared range to the upper end.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    directions: Array  # (q, p)
+    target: str
+    stretch: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What the columns of ``theta`` stand for."""
+
+    scores: Array  # (rows of coef_, K): each score that is shown, in reduced scores
+    columns: tuple[str, ...]
+    bound: float  # rows are clipped to it
+    intercept: bool
+    classes: tuple[str, ...]
+    kind: str  # "log-odds" or "score"
+    feature_map: FeatureMap | None = None
+    lost_map: bool = False  # read from a file, which keeps no map
+
+    @property
+    def width(self) -> int:
+        """Columns of ``theta`` as a matrix."""
+        return len(self.columns) + self.intercept
+
+    def parameters(self, coef: Array, intercept: Array) -> Array:
+        """``theta`` of released coefficients."""
+        weights = coef
+        if self.intercept:
+            weights = np.concatenate([coef, intercept[:, None] / self.bound], axis=1)
+        return np.asarray(np.linalg.pinv(self.scores) @ weights, dtype=np.float64).reshape(-1)
+
+    def lift(self, features: Array, score: int = 0) -> Array:
+        """Directions of one score for rows of ``features`` (q, width)."""
+        return np.kron(self.scores[score][None, :], features)
+
+    def coefficients(self) -> Named:
+        """Every coefficient, and the intercept in its own unit, score by score."""
+        names, parts = [], []
+        unit = np.eye(self.width)
+        if self.intercept:
+            unit[-1] *= self.bound
+        for score in range(len(self.scores)):
+            parts.append(self.lift(unit, score))
+            names += [self._of(name, score) for name in self._column_names()]
+        return self.named(names, np.concatenate(parts))
+
+    def named(self, names: Sequence[str], directions: Array) -> Named:
+        """Directions without units."""
+        count = len(names)
+        return Named(tuple(names), ("",) * count, directions, self.target(), (1.0,) * count)
+
+    def effects(self, schema: Schema) -> Named:
+        """Changes of the score in the table's own units, as the schema explains coefficients.
+
+        Of two classes, the score is told for the one that the schema names last.
+        """
+        told = schema.explain(np.eye(schema.width))[1:]
+        changes = np.array([effect.changes for effect in told])
+        stretch = [schema.factor / float(np.abs(row).max()) for row in changes]
+        names = [effect.name.replace("=", ": ") for effect in told]
+        # being in a category needs no unit
+        units = ["" if effect.middle is None else effect.unit for effect in told]
+        if self.intercept:
+            baseline = np.eye(self.width)[-1:] * self.bound
+            changes = np.concatenate([np.pad(changes, ((0, 0), (0, 1))), baseline])
+            names, units, stretch = [*names, "(baseline)"], [*units, ""], [*stretch, 1.0]
+        scores = range(len(self.scores))
+        last = len(scores) > 1 or self.classes[-1] == str(schema.label.classes[-1])
+        sign, target = (1.0, self.target()) if last else (-1.0, self.target(0))
+        return Named(
+            tuple(self._of(name, score) for score in scores for name in names),
+            tuple(units) * len(scores),
+            sign * np.concatenate([self.lift(changes, score) for score in scores]),
+            target,
+            tuple(stretch) * len(scores),
+        )
+
+    def decisions(self, points: Any) -> Named:
+        """The decision value of each public point, for every score."""
+        features = self._features(points)
+        if self.intercept:
+            constant = np.full((len(features), 1), self.bound)
+            features = np.concatenate([features, constant], axis=1)
+        names, parts = [], []
+        for score in range(len(self.scores)):
+            parts.append(self.lift(features, score))
+            names += [self._of(f"point {i + 1}", score) for i in range(len(features))]
+        return self.named(names, np.concatenate(parts))
+
+    def _features(self, points: Any) -> Array:
+        """Points as the model sees them: mapped and clipped."""
+        if self.lost_map:
+            raise DeclarationError(
+                "The model sees its columns through a map that a file of intervals does not keep. "
+                "Ask the intervals that confidence_intervals returned."
+            )
+        table = np.atleast_2d(np.asarray(points, dtype=np.float64))
+        if self.feature_map is not None:
+            features, factors = mapped(self.feature_map, table)
+        else:
+            features, factors = table, clip_factors(table, self.bound)
+        if features.shape[1] != len(self.columns):
+            raise DataError(f"A point has {len(self.columns)} columns, as the model's rows have.")
+        return features if factors is None else features * factors[:, None]
+
+    def _column_names(self) -> tuple[str, ...]:
+        return (*self.columns, "(intercept)") if self.intercept else self.columns
+
+    def _of(self, name: str, score: int) -> str:
+        return name if len(self.scores) == 1 else f"{name} → {self.classes[score]}"
+
+    def target(self, index: int = -1) -> str:
+        """What the numbers are changes of; of two classes, the one with this index."""
+        return self.kind if len(self.scores) > 1 else f"{self.kind} of {self.classes[index]}"
+
+
+def shown_scores(family: str, classes: int, reduced: int) -> Array:
+    """The scores that a model shows, as combinations of the reduced ones."""
+    if family == "margin":
+        return np.ones((1, 1))
+    basis = sum_zero_basis(classes)
+    if basis.shape[1] != reduced:
+        raise DeclarationError("Intervals need one score for each class.")
+    return basis if classes > 2 else basis[1:] - basis[:1]

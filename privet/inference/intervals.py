@@ -1,0 +1,229 @@
+"""Private intervals as a value: numbers, names and the promise that covers them.
+
+Everything is computed from released numbers, so asking for other levels, contrasts or points costs
+no privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privet.errors import DataError, DeclarationError, MissingExtra
+from privet.inference.geometry import Geometry, Named
+from privet.inference.mixture import quantile, two_sided_tail, variances
+from privet.inference.variance import Parts, Uncertainty
+from privet.privacy.guarantee import Guarantee
+from privet.schema import Schema
+
+Array = NDArray[np.float64]
+ABOUT = (
+    "The intervals are for theta0, the minimiser of the regularised population risk: what the fit "
+    "would tend to with ever more rows at the same regularisation."
+)
+JOINT = ("bonferroni", "sidak")
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Confidence intervals for linear functions of a released model's parameters."""
+
+    named: Named
+    level: float  # of each interval, or of all together where ``joint`` says so
+    uncertainty: Uncertainty
+    geometry: Geometry
+    guarantee: Guarantee
+    joint: str = ""
+
+    # -- numbers -------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each number is."""
+        return self.named.names
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The unit of each number; empty for plain coefficients."""
+        return self.named.units
+
+    @cached_property
+    def estimate(self) -> Array:
+        """The released numbers."""
+        return np.asarray(self.named.directions @ self.uncertainty.theta)
+
+    @cached_property
+    def _parts(self) -> Parts:
+        return self.uncertainty.parts(self.named.directions)
+
+    @cached_property
+    def std_error(self) -> Array:
+        """Standard deviation of each estimate, from sampling and from noise."""
+        return np.sqrt(variances(self._parts.normal, self._parts.spread, self._noise))
+
+    @property
+    def _noise(self) -> Any:
+        return self.uncertainty.noise.main
+
+    @property
+    def each_level(self) -> float:
+        """The level of a single interval."""
+        count = max(len(self.names), 1)
+        if self.joint == "bonferroni":
+            return 1.0 - (1.0 - self.level) / count
+        return float(self.level ** (1.0 / count)) if self.joint == "sidak" else self.level
+
+    @cached_property
+    def half_width(self) -> Array:
+        """Half the length of each interval."""
+        return quantile(1.0 - self.each_level, self._parts.normal, self._parts.spread, self._noise)
+
+    @property
+    def lower(self) -> Array:
+        """Lower ends."""
+        return self.estimate - self.half_width
+
+    @property
+    def upper(self) -> Array:
+        """Upper ends."""
+        return self.estimate + self.half_width
+
+    @property
+    def z(self) -> Array:
+        """Estimates in standard errors."""
+        return np.asarray(self.estimate / np.maximum(self.std_error, 1e-300))
+
+    @cached_property
+    def p_value(self) -> Array:
+        """How probable an estimate this large would be if the parameter were zero, two-sided.
+
+        By the law of sampling and noise together, which is not normal where the noise is not.
+        """
+        size = np.abs(self.estimate)
+        return two_sided_tail(size, self._parts.normal, self._parts.spread, self._noise)
+
+    # -- other questions, at no cost -----------------------------------------------------------
+
+    def at(self, level: float) -> Intervals:
+        """The same at another confidence level."""
+        return replace(self, level=confidence_level(level))
+
+    def together(self, method: str = "bonferroni") -> Intervals:
+        """Wider intervals that hold all at once with probability ``level``.
+
+        ``"sidak"`` is a little narrower; for noise laws that are mixtures of normals it holds too,
+        since given the variance the inequality of Sidak (1967) applies and every factor falls with
+        it.
+        """
+        if method not in JOINT:
+            raise DeclarationError(f"method must be 'bonferroni' or 'sidak', got {method!r}.")
+        return replace(self, joint=method)
+
+    def contrast(
+        self, weights: Mapping[str, float] | ArrayLike, name: str = "contrast"
+    ) -> Intervals:
+        """The interval of a weighted sum of these numbers, with weights by name or in order."""
+        if isinstance(weights, Mapping):
+            unknown = [key for key in weights if key not in self.names]
+            if unknown:
+                raise DeclarationError(f"There is no number called {unknown[0]!r} here.")
+            row = np.array([[float(weights.get(key, 0.0)) for key in self.names]])
+        else:
+            row = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+        if row.shape[1:] != (len(self.names),) or not np.isfinite(row).all():
+            raise DeclarationError(f"A contrast needs {len(self.names)} finite weights.")
+        names = (name,) if len(row) == 1 else tuple(f"{name} {i + 1}" for i in range(len(row)))
+        named = self.geometry.named(names, row @ self.named.directions)
+        return replace(self, named=replace(named, target=self.named.target))
+
+    def decision(self, points: Any) -> Intervals:
+        """Intervals for the decision value of each public point, in the columns of the model.
+
+        Points are clipped as rows are. They must be public: what is asked for is not protected.
+        """
+        return replace(self, named=self.geometry.decisions(points))
+
+    def in_units(self, schema: Schema) -> Intervals:
+        """The same as changes in the units of the table that ``schema`` encodes."""
+        if schema.width != len(self.geometry.columns):
+            raise DeclarationError(f"The model has {len(self.geometry.columns)} encoded columns.")
+        return replace(self, named=self.geometry.effects(schema))
+
+    # -- telling -------------------------------------------------------------------------------
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table by columns, as plain values."""
+        units = {"unit": list(self.units)} if any(self.units) else {}
+        return {
+            "name": list(self.names),
+            **units,
+            "estimate": self.estimate.tolist(),
+            "std_error": self.std_error.tolist(),
+            "z": self.z.tolist(),
+            "p_value": self.p_value.tolist(),
+            "lower": self.lower.tolist(),
+            "upper": self.upper.tolist(),
+        }
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """The table as a data frame of ``backend`` (pandas, polars or pyarrow)."""
+        import narwhals as nw
+
+        try:
+            return nw.from_dict(self.columns(), backend=backend).to_native()
+        except ImportError as error:
+            raise MissingExtra(
+                f"A {backend} frame needs the package {backend}; install it, or take columns()."
+            ) from error
+
+    def summary(self) -> str:
+        """The table as text, with the promise and what the intervals are about."""
+        from privet.inference.table import as_text
+
+        return as_text(self)
+
+    def plot(self, path: Any = None) -> Any:
+        """A forest plot, written to ``path`` (PNG, SVG or PDF by its name) or returned."""
+        from privet.inference.plot import forest
+
+        return forest(self, path)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from privet.inference.table import as_html
+
+        return as_html(self)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def save(self, path: Any) -> None:
+        """Write what was released to a JSON file, which ``load_intervals`` reads."""
+        from privet.inference.files import write
+
+        write(self, path)
+
+
+def confidence_level(level: Any) -> float:
+    """A level between a half and one."""
+    number = isinstance(level, int | float | np.floating) and not isinstance(level, bool)
+    if not number or not (0.5 <= level < 1.0) or not math.isfinite(level):
+        raise DeclarationError(f"level must be at least 0.5 and below 1, got {level!r}.")
+    if level > 1.0 - 1e-9:
+        raise DeclarationError("level must be below 1 - 1e-9.")
+    return float(level)
+
+
+def finite(values: Array) -> Array:
+    """``values``, refused where a file does not hold numbers."""
+    if not np.isfinite(values).all():
+        raise DataError("The file of intervals holds numbers that are not finite.")
+    return values

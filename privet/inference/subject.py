@@ -1,0 +1,110 @@
+"""A released model as the subject of intervals: everything about it that is public.
+
+The mechanism is built again from the model's declarations and its event, so that the law of the
+noise in the coefficients is known. No row comes here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from privet.errors import DeclarationError, PrivetWarning
+from privet.inference.geometry import Geometry, shown_scores
+from privet.inference.variance import FitNoise
+from privet.mechanisms import Design
+from privet.models import LinearSVC, LogisticRegression
+from privet.models.labels import class_weights
+from privet.noise import NOISES
+from privet.privacy import Event
+
+Array = NDArray[np.float64]
+MECHANISMS = ("objective", "output")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Released parameters with the design that they were released by."""
+
+    theta: Array
+    design: Design
+    geometry: Geometry
+
+    @property
+    def noise(self) -> FitNoise:
+        """The law of the noise in the parameters."""
+        gap = self.design.gap
+        return FitNoise(
+            self.design.event.mechanism,
+            self.design.main,
+            0.0 if gap is None else gap.coordinate_sd,
+        )
+
+
+def fit_event(event: Event) -> Event:
+    """The event of the fit itself, where other releases came with it."""
+    while event.parts:
+        event = event.parts[0]
+    return event
+
+
+def refuse_unsuited(model: Any) -> None:
+    """Intervals are for linear classifiers by output or objective perturbation."""
+    if not isinstance(model, LogisticRegression | LinearSVC):
+        raise DeclarationError(
+            f"There are no intervals for {type(model).__name__}: they are for LogisticRegression "
+            "and LinearSVC, whose coefficients are numbers about the columns."
+        )
+
+
+def subject(model: Any) -> Subject:
+    """The public side of a fitted model; refuses a model that cannot have intervals."""
+    refuse_unsuited(model)
+    check_is_fitted(model, "guarantee_")
+    event = fit_event(model.guarantee_.event)
+    if event.mechanism not in MECHANISMS:
+        raise DeclarationError(
+            f"There are no intervals for a model by {event.mechanism!r}: they are for output and "
+            "objective perturbation, whose noise has a known law in the coefficients."
+        )
+    geometry = geometry_of(model)
+    theta = geometry.parameters(model.coef_, model.intercept_)
+    return Subject(theta, rebuilt_design(model, event), geometry)
+
+
+def rebuilt_design(model: Any, event: Event) -> Design:
+    """The design that the release had; noise and regularisation are the event's own."""
+    weights = class_weights(model.class_weight, model.classes_)
+    mechanism = replace(
+        model._mechanism(len(model.classes_), weights),
+        budget=event.claim,
+        regularization=event.regularization,
+        noise=event.noise,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivetWarning)  # the fit has said it
+        design: Design = mechanism.design(event.n, event.m)
+    main = NOISES[event.noise](event.scale, design.parameters)
+    return replace(design, main=main, event=event)
+
+
+def geometry_of(model: Any) -> Geometry:
+    """Names and shapes of a fitted model's parameters."""
+    loss = model._loss(len(model.classes_))
+    names = getattr(model, "feature_names_in_", None)
+    width = model.coef_.shape[1]
+    columns = [f"column {i + 1}" for i in range(width)] if names is None else map(str, names)
+    return Geometry(
+        scores=shown_scores(loss.family, loss.classes, loss.scores),
+        columns=tuple(columns),
+        bound=float(model._bound()),
+        intercept=bool(model.fit_intercept),
+        classes=tuple(map(str, model.classes_)),
+        kind="log-odds" if hasattr(model, "predict_proba") else "score",
+        feature_map=model._whole_map(int(model.n_features_in_), fitted=True),
+    )

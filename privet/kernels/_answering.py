@@ -1,0 +1,185 @@
+"""What the three ways of answering with a kernel share: declarations, checks, one charge.
+
+    declarations -> event -> does it fit under the cap? -> rows checked -> ledger reserves
+    -> minimiser, noise -> ledger settles
+
+Two classes only: the theorems are about one prediction ``<w, phi(z)>`` per query.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from privet.errors import DataError, DeclarationError
+from privet.kernels.base import Kernel, count
+from privet.kernels.declared import declared_kernel
+from privet.kernels.objects import SuppliedKernel
+from privet.losses.margin import HuberHinge, Logistic, MarginLoss
+from privet.models._ledger import check_ledger
+from privet.models._numbers import numbers, refuse_unsound, table_shape
+from privet.models._show import Shown
+from privet.models.labels import declared_classes, encode_labels, told_classes
+from privet.privacy import Event
+from privet.privacy.budget import Budget, as_budget
+from privet.privacy.guarantee import Guarantee
+from privet.privacy.statement import statement
+
+Array = NDArray[np.float64]
+LOSSES: dict[str, Callable[[float], MarginLoss]] = {
+    "logistic": lambda h: Logistic(),
+    "huber": lambda h: HuberHinge(h),
+}
+
+
+class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Common contract of the interactive, semi-interactive and non-interactive models."""
+
+    #: attributes that a fit sets; an earlier fit's are forgotten first
+    released: ClassVar[tuple[str, ...]] = ("classes_", "guarantee_", "regularization_")
+
+    kernel: str | Kernel
+    budget: Budget | float
+    loss: str
+    h: float
+    classes: Any
+    ledger: Any
+    dataset: str | None
+    insecure_seed: int | None
+    classes_: NDArray[Any]
+    guarantee_: Guarantee
+    regularization_: float
+
+    # -- declarations --------------------------------------------------------------------------
+
+    @property
+    def _budget(self) -> Budget:
+        return as_budget(self.budget)
+
+    @property
+    def _objects(self) -> bool:
+        return isinstance(self.kernel, Kernel) and self.kernel.objects
+
+    def _kernel(self, d: int) -> Kernel:
+        return declared_kernel(self.kernel, "auto", 1.5, d, None)
+
+    def _norm_bound(self, d: int) -> float:
+        """``R``, the root of the kernel's public bound."""
+        return math.sqrt(self._kernel(d).bound)
+
+    def _loss(self) -> MarginLoss:
+        if self.loss not in LOSSES:
+            names = " or ".join(repr(name) for name in LOSSES)
+            raise DeclarationError(f"loss must be {names}, got {self.loss!r}.")
+        return LOSSES[self.loss](self.h)
+
+    def _told(self, d: int) -> list[str]:
+        """What a statement lists as public, common to all three."""
+        kernel = self._kernel(d)
+        supplied = isinstance(kernel, SuppliedKernel)
+        name = "a supplied kernel" if supplied else f"the kernel {kernel}"
+        told = [
+            "the number of rows and columns",
+            f"{name}, K(x, x) at most {kernel.bound:g}",
+            told_classes(self.classes),
+        ]
+        if supplied:
+            told.append("that the supplied kernel is positive semidefinite, by the user's word")
+        return told
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _event(self, n: int, d: int) -> Event:
+        """What a fit on ``n`` rows of ``d`` columns costs, from declarations."""
+
+    @abstractmethod
+    def _run(self, data: Any, targets: Array) -> str:
+        """Release, and return the words for the arithmetic. Charged before."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
+        """Train on rows (or objects) ``X`` and two-class labels ``y``; spends the budget once."""
+        self._forget()
+        check_ledger(self.ledger, self.dataset, self.insecure_seed)
+        data, labels = self._table(X, y)
+        n, d = table_shape(data)
+        event = self._event(n, d)
+        if self.ledger is not None:
+            self.ledger.require(self.dataset, event)
+        targets = self._targets(data, labels)
+        reservation = None
+        if self.ledger is not None:
+            reservation = self.ledger.reserve(self.dataset, event)
+        numerics = self._run(data, targets)
+        self.regularization_ = event.regularization
+        self.guarantee_ = Guarantee(event, numerics, tuple(self._told(d)))
+        if reservation is not None:
+            receipt = self.ledger.settle(reservation)
+            self.guarantee_ = replace(self.guarantee_, receipt=receipt)
+        return self
+
+    def _forget(self) -> None:
+        for name in self.released:
+            self.__dict__.pop(name, None)
+
+    def _table(self, X: Any, *y: Any, reset: bool = True) -> Any:
+        """Dense numbers or a list of objects, as the kernel takes them."""
+        if not self._objects:
+            checked = numbers(self, X, *y, reset=reset)
+            return (_dense(checked[0]), *checked[1:]) if y else _dense(checked)
+        if isinstance(X, str | bytes) or count(X) == 0:
+            raise DataError("Expected a sequence of objects, at least one.")
+        check_consistent_length(X, *y)
+        self.n_features_in_ = 0
+        return (list(X), *(column_or_1d(labels) for labels in y)) if y else list(X)
+
+    def _targets(self, data: Any, labels: NDArray[Any]) -> Array:
+        """-1 and +1, after every check that can refuse a row without a charge."""
+        if self._objects:
+            self._kernel(0).diagonal(data)  # what the kernel cannot compare is refused here
+        else:
+            refuse_unsound(data)
+        classes = declared_classes(self.classes, labels)
+        if len(classes) != 2:
+            raise DeclarationError(
+                f"{type(self).__name__} is for two classes, but {len(classes)} are declared or "
+                "observed. Use KernelSVC for more."
+            )
+        targets = self._loss().targets(encode_labels(labels, classes))
+        self.classes_ = classes
+        return np.asarray(targets, dtype=np.float64)
+
+    # -- predicting ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Private scores of each row, positive for the second class."""
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The more likely declared class of each row."""
+        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.intp)])
+
+    def statement(self) -> str:
+        """The privacy statement, as text."""
+        check_is_fitted(self, "guarantee_")
+        return statement(self.guarantee_, model=type(self).__name__, ledger=self.dataset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _dense(table: Any) -> Array:
+    values: Any = table.toarray() if issparse(table) else table  # type: ignore[attr-defined]
+    return np.ascontiguousarray(values, dtype=np.float64)

@@ -1,0 +1,256 @@
+"""What the kernel classifiers share: a public feature map in front of the linear mechanisms.
+
+    columns -> standardised by released moments (if asked) -> times public weights -> features
+
+The features are random ones of a stationary kernel, or spanned by public points. Either way they
+are made from declarations alone, so the linear theorems hold for them word for word.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from privet.errors import DataError, DeclarationError
+from privet.kernels.base import Array, Kernel, count
+from privet.kernels.declared import (
+    declared_kernel,
+    declared_weights,
+    default_frequencies,
+    told_features,
+)
+from privet.kernels.features import declared_count
+from privet.kernels.frequencies import draw_frequencies, spherical
+from privet.kernels.maps import FourierMap, LandmarkMap, weighted, whitener
+from privet.kernels.regularization import least_regularized
+from privet.models._base import PrivateLinearClassifier
+from privet.models.labels import told_classes
+from privet.privacy.budget import Budget, as_budget
+from privet.randomness import source
+from privet.rows import Rows
+from privet.rows.base import Targets
+from privet.rows.mapped import FeatureMap
+
+# The frequencies of a seeded model must not repeat the bits of its noise.
+OTHER_STREAM = 1 << 40
+
+
+class KernelClassifier(PrivateLinearClassifier):
+    """A linear classifier of public kernel features."""
+
+    map_arrays: ClassVar[tuple[str, ...]] = ("frequencies_", "whitener_")
+
+    frequencies_: Array
+    whitener_: Array
+
+    def __init__(
+        self,
+        budget: Budget | float = 1.0,
+        *,
+        kernel: str | Kernel = "gaussian",
+        gamma: float | Literal["auto"] = "auto",
+        nu: float = 1.5,
+        n_frequencies: int | Literal["auto"] = "auto",
+        orthogonal: bool | Literal["auto"] = "auto",
+        public_points: Any = None,
+        features: FeatureMap | None = None,
+        column_weights: Any = None,
+        mechanism: str = "objective",
+        noise: Literal["auto", "laplace", "gaussian"] = "auto",
+        calibration: str | None = None,
+        regularization: float | Literal["auto"] = "auto",
+        fit_intercept: bool = False,
+        classes: Any = None,
+        class_weight: dict[Any, float] | None = None,
+        standardize: Literal["private"] | None = None,
+        column_bounds: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        super().__init__(
+            budget,
+            mechanism=mechanism,
+            noise=noise,
+            calibration=calibration,
+            regularization=regularization,
+            fit_intercept=fit_intercept,
+            classes=classes,
+            class_weight=class_weight,
+            standardize=standardize,
+            column_bounds=column_bounds,
+            ledger=ledger,
+            dataset=dataset,
+            insecure_seed=insecure_seed,
+        )
+        self.kernel = kernel
+        self.gamma = gamma
+        self.nu = nu
+        self.n_frequencies = n_frequencies
+        self.orthogonal = orthogonal
+        self.public_points = public_points
+        self.features = features
+        self.column_weights = column_weights
+
+    # -- declarations --------------------------------------------------------------------------
+
+    @property
+    def _landmarks(self) -> bool:
+        return self.public_points is not None
+
+    @property
+    def _objects(self) -> bool:
+        """Whether rows are objects that only the kernel, or the user's own map, understands."""
+        return self.features is not None or (
+            isinstance(self.kernel, Kernel) and self.kernel.objects
+        )
+
+    def _check_features(self) -> None:
+        """Refuse declarations that contradict each other."""
+        if self.features is not None and (self._landmarks or self.column_weights is not None):
+            raise DeclarationError(
+                "features= is a ready map: public_points and column_weights belong into it."
+            )
+        if self._objects and (self.standardize is not None or self.column_weights is not None):
+            raise DeclarationError(
+                "standardize and column_weights are for columns of numbers, which these rows or "
+                "this ready map do not have."
+            )
+
+    def _kernel(self, d: int) -> Kernel:
+        weights = declared_weights(self.column_weights, d)
+        return declared_kernel(self.kernel, self.gamma, self.nu, d, weights)
+
+    def _frequencies(self, n: int) -> int:
+        """How many random frequencies: declared, or by the public rule."""
+        if self.n_frequencies == "auto":
+            return default_frequencies(n, as_budget(self.budget))
+        return declared_count("n_frequencies", self.n_frequencies)
+
+    def _planned(self, shape: tuple[int, int], *declared: Any) -> Any:
+        """Draws the frequencies first: how many is part of the design."""
+        self._check_features()
+        random = self.features is None and not self._landmarks
+        if random and "frequencies_" not in self.__dict__:
+            kernel = self._kernel(shape[1])
+            seed = None if self.insecure_seed is None else self.insecure_seed + OTHER_STREAM
+            self.frequencies_ = draw_frequencies(
+                kernel,
+                self._frequencies(shape[0]),
+                shape[1],
+                orthogonal=spherical(kernel) if self.orthogonal == "auto" else self.orthogonal,
+                randomness=source(seed),
+            )
+        mechanism, design, parts, event = super()._planned(shape, *declared)
+        gaussian = self.mechanism == "objective" and design.main.kind == "gaussian"
+        if self.regularization == "auto" and gaussian:
+            mechanism, design = least_regularized(mechanism, design)
+            event = parts.event(design.event, shape[0])
+        return mechanism, design, parts, event
+
+    def _bound(self) -> float:
+        if self.features is not None:
+            return float(self.features.norm)
+        # a named kernel is stationary, so its bound is 1
+        return math.sqrt(self.kernel.bound) if isinstance(self.kernel, Kernel) else 1.0
+
+    def _width(self) -> int:
+        if self.features is not None:
+            return int(self.features.columns)
+        if not self._landmarks:
+            return 2 * len(self.frequencies_)
+        if count(self.public_points) == 0:
+            raise DeclarationError("public_points must hold at least one public point.")
+        return count(self.public_points)
+
+    def _columns(self, d: int) -> int:
+        return self._width() + bool(self.fit_intercept)
+
+    # -- features ------------------------------------------------------------------------------
+
+    def _feature_map(self, d: int, *, fitted: bool = False) -> FeatureMap:
+        if self.features is not None:
+            return self.features
+        weights = declared_weights(self.column_weights, d)
+        if not self._landmarks:
+            return FourierMap(self.frequencies_, weights)
+        kernel, points = self._kernel(d), self._points(d)
+        if "whitener_" not in self.__dict__:
+            self.whitener_ = whitener(kernel, weighted(points, weights))
+        return LandmarkMap(kernel, points, self.whitener_, weights)
+
+    def _points(self, d: int) -> Any:
+        """The public points as the kernel compares them: numbers as the rows are standardised."""
+        if self._objects:
+            return list(self.public_points)
+        points = np.asarray(self.public_points, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != d or not np.isfinite(points).all():
+            raise DeclarationError(f"public_points must be a table of {d} columns of numbers.")
+        standardiser = self._standardiser(d)
+        return points if standardiser is None else standardiser(points)
+
+    def _numbers(self, X: Any, *y: Any, reset: bool = True) -> Any:
+        if self.features is not None and hasattr(X, "shape") and len(X.shape) == 2:
+            return super()._numbers(X, *y, reset=reset)
+        if not self._objects:
+            return super()._numbers(X, *y, reset=reset)
+        if isinstance(X, str | bytes) or count(X) == 0:
+            raise DataError("Expected a sequence of objects, at least one.")
+        check_consistent_length(X, *y)
+        self.n_features_in_ = 0
+        return (list(X), *(column_or_1d(labels) for labels in y)) if y else list(X)
+
+    def _rows(self, data: Any, targets: Targets) -> Rows:
+        rows = super()._rows(data, targets)
+        if self._objects:  # what the kernel cannot compare is refused here, before the charge
+            for _ in rows.blocks():
+                pass
+        return rows
+
+    # -- telling -------------------------------------------------------------------------------
+
+    def _assumptions(self) -> tuple[str, ...]:
+        d = int(self.n_features_in_)
+        told = ["the number of rows and columns"]
+        if self.standardize is not None:
+            told.append("each column's range, clipped to the declared column_bounds")
+        if self.column_weights is not None:
+            told.append("the column weights")
+        told += told_features(
+            self.features, self._kernel(d), self._width(), self.public_points, self._bound()
+        )
+        told.append(told_classes(self.classes))
+        if self.class_weight is not None:
+            told.append("the class weights")
+        return tuple(told)
+
+    # -- model files ---------------------------------------------------------------------------
+
+    def _arrays(self) -> tuple[str, ...]:
+        own = "whitener_" if self._landmarks else "frequencies_" if self.features is None else ""
+        unused = set(self.map_arrays) - {own}
+        return tuple(name for name in super()._arrays() if name not in unused)
+
+    def _sound(self) -> bool:
+        if self.features is None and not self._landmarks:
+            fits = self.frequencies_.ndim == 2 and self.frequencies_.shape[1] == self.n_features_in_
+        elif self._landmarks:
+            self._points(int(self.n_features_in_))  # refuses what is not a table
+            fits = self.whitener_.shape == (count(self.public_points), self._width())
+        else:
+            fits = True
+        return fits and super()._sound()
+
+    def _piped(self, plain: Any) -> Any:
+        """A scikit-learn pipeline of the public map and ``plain`` with the released weights."""
+        check_is_fitted(self, "coef_")
+        for name in ("coef_", "intercept_", "classes_"):
+            setattr(plain, name, np.copy(getattr(self, name)))
+        plain.n_features_in_ = self._width()
+        feature_map = self._whole_map(int(self.n_features_in_), fitted=True)
+        return Pipeline([("features", FunctionTransformer(feature_map)), ("model", plain)])

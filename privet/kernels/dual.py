@@ -1,0 +1,185 @@
+"""The minimiser of a kernel risk, to a certified distance.
+
+    J(w) = (1/n) sum_i l(y_i <w, phi(x_i)>) + (Lam/2) |w|^2,     w = sum_j beta_j phi(x_j)
+
+At margins ``m`` of a ``w`` the dual point ``a_i = -l'(m_i)`` gives another expansion,
+``w_a = sum_i a_i y_i phi(x_i)/(Lam n)``, and the duality gap is exactly ``(Lam/2) |w - w_a|^2``:
+the conjugates cancel by Fenchel and Young. So ``|w - w*| <= sqrt(2 gap/Lam) = |w - w_a|``, a norm
+in the kernel's own space that is computed from coefficients, without the difference of two large
+values. It is also ``|grad J(w)|/Lam``. Newton's method in that space, its systems solved by
+conjugate gradients in the kernel's inner product: one product with the Gram matrix per step, no
+factorisation. The path that the solver takes is not released.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import NotConverged
+from privet.kernels.base import Kernel, count
+from privet.kernels.gram import Gram
+from privet.losses.margin import MarginLoss
+from privet.mechanisms.kernel_minimiser import COEFFICIENTS
+from privet.minimise.threads import one_thread
+from privet.risk import RegularisedRisk
+
+Array = NDArray[np.float64]
+
+# A quadratic phase takes a handful of steps and the damped phase of these losses a few dozen; the
+# cap stops only a kernel that is not positive semidefinite.
+MOST_STEPS = 500
+MOST_PRODUCTS = 2_000
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """``w = sum_j beta_j phi(x_j)``: made of training rows, for the curator's memory only."""
+
+    kernel: Kernel
+    points: Any
+    coefficients: Array
+    norm: float
+    gradient: float  # certified bound on |grad J|, at most the tolerance
+
+    def __call__(self, z: Any) -> Array:
+        """``<w, phi(z_i)>``, a block of rows at a time."""
+        out = np.empty(count(z))
+        step = max(1, (1 << 24) // max(len(self.coefficients), 1))
+        for start in range(0, len(out), step):
+            part = slice(start, start + step)
+            out[part] = self.kernel(z[part], self.points) @ self.coefficients
+        return out
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A kernel minimiser is made of training rows and is not pickled.")
+
+
+@dataclass
+class _State:
+    """A point ``w`` of the search: coefficients, its margins' scores and ``|w|^2``."""
+
+    beta: Array
+    scores: Array
+    square: float
+
+
+@one_thread
+def kernel_minimum(
+    risk: RegularisedRisk, kernel: Kernel, x: Any, targets: Array, tolerance: float
+) -> Expansion:
+    """The minimiser with ``|grad J| <= tolerance`` in the kernel's space; raises or returns.
+
+    ``targets`` are -1 and +1. Memory is ``8 n^2`` bytes up to ``gram.LARGEST_HELD``; beyond that
+    the Gram matrix is computed anew for every product.
+    """
+    assert isinstance(risk.loss, MarginLoss)  # the one family with a scalar dual
+    gram = Gram(kernel, x)
+    search = _Search(risk, risk.loss, gram, targets)
+    state = search.start()
+    for _ in range(MOST_STEPS):
+        residual, curvature = search.residual(state)
+        gradient = risk.regularization * gram.norm_above(residual)
+        if gradient <= tolerance and search.small(state):
+            return search.finish(state, x, kernel, gradient)
+        state = search.step(state, residual, curvature, tolerance)
+    raise NotConverged(
+        "The kernel minimiser did not reach its certified gap; nothing is released. Check that "
+        "the kernel is positive semidefinite."
+    )
+
+
+@dataclass(frozen=True)
+class _Search:
+    """One problem: everything that the steps of the search share."""
+
+    risk: RegularisedRisk
+    loss: MarginLoss
+    gram: Gram
+    y: Array
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    def start(self) -> _State:
+        """``w = 0``."""
+        return _State(np.zeros(self.n), np.zeros(self.n), 0.0)
+
+    def residual(self, state: _State) -> tuple[Array, Array]:
+        """Coefficients of ``w - w_a``, and the losses' curvatures."""
+        margins = self.y * state.scores
+        dual = -self.y * self.loss.margin_slope(margins) / (self.risk.regularization * self.n)
+        return state.beta - dual, self.loss.margin_curvature(margins)
+
+    def small(self, state: _State) -> bool:
+        """Whether the coefficients are as small as the public bound on rounding assumes."""
+        most = COEFFICIENTS * self.loss.row_gradient_bound / self.risk.regularization
+        return float(np.abs(state.beta).sum()) <= most
+
+    def value(self, scores: Array, square: float) -> float:
+        losses = self.loss.margin_value(self.y * scores)
+        return float(losses.mean()) + 0.5 * self.risk.regularization * square
+
+    def step(self, state: _State, residual: Array, curvature: Array, tolerance: float) -> _State:
+        """A Newton direction and a step along it that lowers the objective."""
+        if not self.small(state):  # the dual point is; its step lowers the objective too
+            return self.at(state.beta - residual)
+        delta, move = self.direction(residual, curvature, tolerance)
+        cross, length = float(state.beta @ move), float(delta @ move)
+        slope = -self.risk.regularization * float(residual @ move)  # of -J along the direction
+        before, t = self.value(state.scores, state.square), 1.0
+        while t > 1e-10:
+            square = state.square + 2.0 * t * cross + t * t * length
+            after = self.value(state.scores + t * move, square)
+            # where the objective cannot resolve the step any more, Newton's own step is right
+            if after <= before - 1e-4 * t * slope or slope <= 1e-13 * abs(before):
+                break
+            t *= 0.5
+        return self.at(state.beta + t * delta)
+
+    def at(self, beta: Array) -> _State:
+        """The state of these coefficients, computed anew: sums of moves would drift."""
+        scores = self.gram @ beta
+        return _State(beta, scores, max(float(beta @ scores), 0.0))
+
+    def direction(self, residual: Array, curvature: Array, tolerance: float) -> tuple[Array, Array]:
+        """``(Lam + C K/n) delta = -Lam residual`` by conjugate gradients in ``<u, v> = u'Kv``.
+
+        Returns ``delta`` and ``K delta``. The system is self-adjoint and positive in that inner
+        product; each step needs one product with ``K``.
+        """
+        lam = self.risk.regularization
+        r = -lam * residual
+        kr = self.gram @ r
+        p, kp = r.copy(), kr.copy()
+        delta, move = np.zeros(self.n), np.zeros(self.n)
+        size = first = max(float(r @ kr), 0.0)
+        # a superlinear forcing term, and no more digits than the certificate asks for
+        target = first * min(0.01, math.sqrt(first) / self.risk.row_gradient) ** 2
+        target = max(target, (0.1 * tolerance) ** 2)
+        for _ in range(MOST_PRODUCTS):
+            if size <= target:
+                break
+            image = lam * p + curvature * kp / self.n
+            curved = float(kp @ image)
+            if curved <= 0.0:  # rounding: nothing is left to gain
+                break
+            alpha = size / curved
+            delta += alpha * p
+            move += alpha * kp
+            r -= alpha * image
+            kr -= alpha * (self.gram @ image)
+            size, old = max(float(r @ kr), 0.0), size
+            p, kp = r + (size / old) * p, kr + (size / old) * kp
+        return delta, move
+
+    def finish(self, state: _State, x: Any, kernel: Kernel, gradient: float) -> Expansion:
+        """The expansion without the rows whose coefficient is zero."""
+        kept = np.flatnonzero(state.beta)
+        points = x[kept] if hasattr(x, "shape") else [x[i] for i in kept]
+        return Expansion(kernel, points, state.beta[kept], math.sqrt(state.square), gradient)

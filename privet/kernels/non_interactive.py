@@ -1,0 +1,211 @@
+"""Non-interactive learning: no query and no public point is known when the model is released.
+
+Each round draws privately a point at which the model so far is most wrong, and corrects it there
+(Jain and Thakurta 2013, Algorithm 3). Linear kernel: points of the whole ball, drawn exactly.
+Others: a declared net, which must be fine enough to matter and small enough to score, so only in
+low dimension. Elsewhere use ``KernelSVC``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import DeclarationError
+from privet.kernels.base import Kernel, count
+from privet.kernels.dual import kernel_minimum
+from privet.kernels.expansion import ReleasedExpansion
+from privet.kernels.numeric import Linear
+from privet.mechanisms.distinguishing import (
+    DistinguishingDesign,
+    Space,
+    distinguishing_design,
+    draw_in_ball,
+)
+from privet.mechanisms.selection import select
+from privet.models._numbers import table_shape
+from privet.privacy import Budget, Event
+from privet.randomness import Randomness, source
+
+Array = NDArray[np.float64]
+#: Points that a net may have: each is scored in every round.
+LARGEST_NET = 100_000
+
+
+class NonInteractiveClassifier(ReleasedExpansion):
+    """A kernel classifier made of privately drawn points and noisy answers at them.
+
+    Parameters
+    ----------
+    kernel : Kernel, or "gaussian", "laplacian", "matern"
+        ``Linear`` needs no net.
+    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP
+    net : table, float or None
+        Public points to draw from, at most 100,000; a number is the spacing of a grid in the ball
+        of radius ``net_radius``. Not for the linear kernel.
+    net_radius : float
+    rounds : int or "auto"
+        "auto" makes the error bound smallest.
+    failure_probability : float
+        Of the error bound; it also decides which corrections are left out as noise.
+    regularization, loss, h, classes, ledger, dataset, insecure_seed : as in the other models
+
+    Attributes
+    ----------
+    points_, dual_coef_ : drawn points and weights, released
+    guarantee_, classes_, regularization_
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("regularization", "loss", "h", "failure_probability")
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        budget: Budget | float = 1.0,
+        *,
+        net: Any = None,
+        net_radius: float = 1.0,
+        rounds: int | Literal["auto"] = "auto",
+        failure_probability: float = 0.05,
+        regularization: float | Literal["auto"] = "auto",
+        loss: Literal["logistic", "huber"] = "logistic",
+        h: float = 0.5,
+        classes: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.budget = budget
+        self.net = net
+        self.net_radius = net_radius
+        self.rounds = rounds
+        self.failure_probability = failure_probability
+        self.regularization = regularization
+        self.loss = loss
+        self.h = h
+        self.classes = classes
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insecure_seed = insecure_seed
+
+    # -- declarations --------------------------------------------------------------------------
+
+    def _points(self, d: int) -> Any:
+        """The declared net; None for the linear kernel, which draws from the whole ball."""
+        if isinstance(self.kernel, Linear):
+            if self.net is not None:
+                raise DeclarationError("The linear kernel draws from the whole ball: drop net=.")
+            return None
+        if self.net is None:
+            raise DeclarationError(
+                "net= must be given: public points to draw from, or the spacing of a grid in the "
+                "ball of radius net_radius. In more than a few columns no net is fine enough; use "
+                "KernelSVC there."
+            )
+        points = self.net
+        if isinstance(self.net, int | float) and not isinstance(self.net, bool):
+            points = ball_net(d, float(self.net_radius), float(self.net))
+        elif not self._objects:
+            points = np.array(self.net, dtype=np.float64)
+            if points.ndim != 2 or points.shape[1] != d or not np.isfinite(points).all():
+                raise DeclarationError(f"net must be a table of {d} columns of numbers.")
+        if not 1 <= count(points) <= LARGEST_NET:
+            raise DeclarationError(
+                f"The net has {count(points)} points; from 1 to {LARGEST_NET} can be scored."
+            )
+        return points
+
+    def _design(self, n: int, d: int) -> DistinguishingDesign:
+        points, beta = self._points(d), self.failure_probability
+        if not 1e-12 <= beta <= 0.5:
+            raise DeclarationError(f"failure_probability must be in [1e-12, 0.5], got {beta!r}.")
+        return distinguishing_design(
+            self._loss(),
+            self._budget,
+            self._norm_bound(d),
+            self.regularization,
+            n,
+            Space(d, 0 if points is None else count(points)),
+            self.rounds,
+            beta,
+            self.insecure_seed,
+        )
+
+    def _event(self, n: int, d: int) -> Event:
+        return self._design(n, d).event
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    def _run(self, data: Any, targets: Array) -> str:
+        n, d = table_shape(data)
+        kernel, design = self._kernel(d), self._design(n, d)
+        risk, tolerance = design.minimiser.risk, design.minimiser.tolerance
+        minimum = kernel_minimum(risk, kernel, data, targets, tolerance)
+        randomness = source(self.insecure_seed)
+        if isinstance(kernel, Linear):
+            exact = kernel.explicit(minimum.points).T @ minimum.coefficients
+            weights = linear_rounds(design, exact, randomness)
+            length = float(np.linalg.norm(weights))
+            # one point of the kernel's ball with one weight says the same
+            scale = length / kernel.norm_bound if length > 0.0 else 1.0
+            self.points_, self.dual_coef_ = weights[None, :] / scale, np.array([scale])
+        else:
+            points = self._points(d)
+            chosen, weights = net_rounds(design, kernel, points, minimum(points), randomness)
+            self.points_ = points[chosen] if not self._objects else [points[i] for i in chosen]
+            self.dual_coef_ = weights
+        return design.numerics
+
+
+def linear_rounds(design: DistinguishingDesign, exact: Array, randomness: Randomness) -> Array:
+    """The weights after all rounds; ``exact`` is the curator's minimiser."""
+    radius = design.minimiser.risk.norm_bound
+    weights = np.zeros_like(exact)
+    for _ in range(design.rounds):
+        z = radius * draw_in_ball(weights - exact, design.rate * radius, randomness)
+        answer = design.release(float(exact @ z), randomness)
+        error = answer - float(weights @ z)
+        if abs(error) > design.slack and float(z @ z) > 0.0:
+            weights = weights + error / float(z @ z) * z
+    return weights
+
+
+def net_rounds(
+    design: DistinguishingDesign, kernel: Kernel, points: Any, exact: Array, randomness: Randomness
+) -> tuple[list[int], Array]:
+    """Drawn points and their weights; ``exact`` are the curator's predictions on the net."""
+    chosen, weights = list[int](), list[float]()
+    guesses = np.zeros_like(exact)
+    s = design.minimiser.score_sensitivity
+    for _ in range(design.rounds):
+        scores = np.abs(guesses - exact)
+        i = select(scores, design.epsilon, randomness, sensitivity=s)
+        answer = design.release(float(exact[i]), randomness)
+        error, z = answer - float(guesses[i]), points[i : i + 1]
+        square = float(kernel.diagonal(z)[0])
+        if abs(error) > design.slack and square > 0.0:
+            chosen.append(i)
+            weights.append(error / square)
+            guesses = guesses + weights[-1] * kernel(points, z)[:, 0]
+    if not chosen:  # nothing was worth a correction: the zero function, on one public point
+        return [0], np.zeros(1)
+    return chosen, np.array(weights)
+
+
+def ball_net(d: int, radius: float, spacing: float) -> Array:
+    """A grid of that ``spacing`` in the ball, refused where it would be too large to score."""
+    if not (0.0 < spacing < math.inf and 0.0 < radius < math.inf) or d < 1:
+        raise DeclarationError("A net needs columns, a positive spacing and a positive net_radius.")
+    steps = math.floor(radius / spacing)
+    if d * math.log(2 * steps + 1) > math.log(100.0 * LARGEST_NET):
+        raise DeclarationError(
+            f"A grid of spacing {spacing:g} in {d} columns has about {2 * steps + 1}^{d} points; "
+            f"at most {LARGEST_NET} can be scored. Use a coarser one, fewer columns or KernelSVC."
+        )
+    axis = spacing * np.arange(-steps, steps + 1)
+    grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    return np.asarray(grid[np.linalg.norm(grid, axis=1) <= radius * (1.0 + 1e-12)])

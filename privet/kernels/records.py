@@ -1,0 +1,136 @@
+"""Files of released numbers, one JSON record a line: data, never code, and safe to append to.
+
+    record <tab> SHA-256(previous digest + record)
+
+A line that was changed, removed or reordered is found. A last line without its end is what a crash
+leaves while it was written, before anybody saw what it holds: it is dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import DataError, DeclarationError
+
+FORMAT = "privet-answers-1"
+GENESIS = hashlib.sha256(FORMAT.encode()).hexdigest()
+Record = dict[str, Any]
+
+
+def line(record: Record, previous: str) -> tuple[str, str]:
+    """The text of a record and the digest that the next one builds on."""
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    digest = hashlib.sha256((previous + text).encode()).hexdigest()
+    return f"{text}\t{digest}\n", digest
+
+
+def write(path: str | os.PathLike[str], records: Iterable[Record]) -> str:
+    """All records in a new file, written beside its place and renamed; returns the last digest."""
+    place, digest, lines = Path(path), GENESIS, []
+    for record in records:
+        text, digest = line(record, digest)
+        lines.append(text)
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, place)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return digest
+
+
+def append(path: str | os.PathLike[str], record: Record, previous: str) -> str:
+    """One more record, on disk when this returns; the file must end where ``previous`` says."""
+    text, digest = line(record, previous)
+    with open(path, "r+b") as file:
+        _lock(file)
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(end - 65, 0))
+        if file.read() != f"{previous}\n".encode():
+            raise DataError(
+                "The journal was changed by another process since it was opened. Two predictors "
+                "must not answer from one transcript: resume from the journal as it is now."
+            )
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+    return digest
+
+
+def _lock(file: Any) -> None:
+    """Alone with the file until it is closed, where the system can do that."""
+    if os.name == "posix":
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[list[Record], str]:
+    """The records of an intact file and the last digest."""
+    place = Path(path)
+    body, end, rest = place.read_bytes().rpartition(b"\n")
+    records, digest = list[Record](), GENESIS
+    for raw in body.split(b"\n") if end else []:
+        text, _, sealed = raw.partition(b"\t")
+        digest = hashlib.sha256(digest.encode() + text).hexdigest()
+        if sealed.decode("ascii", "replace") != digest:
+            raise DataError(f"{place.name} is damaged: it was changed after it was written.")
+        records.append(_parsed(text, place.name))
+    if not records or records[0].get("format") != FORMAT:
+        raise DataError(f"{place.name} is not a file of released answers that this Privet reads.")
+    if rest:  # what a crash left: not answered, so not counted
+        with place.open("r+b") as file:
+            file.truncate(len(body) + 1)
+    return records, digest
+
+
+def _parsed(text: bytes, name: str) -> Record:
+    def refuse(constant: str) -> float:
+        raise ValueError(f"{constant} is not a number that a record may hold")
+
+    try:
+        return dict(json.loads(text, parse_constant=refuse))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DataError(f"{name} holds something that is not a record.") from error
+
+
+def labels_out(classes: NDArray[Any]) -> list[Any]:
+    """The two classes as plain values: text, numbers or truth values."""
+    return [str(label) if classes.dtype.kind == "O" else label for label in classes.tolist()]
+
+
+def labels_in(values: Any) -> NDArray[Any]:
+    """The inverse of ``labels_out``; numpy finds the type, a file declares none."""
+    plain = isinstance(values, list) and len(values) == 2
+    if not plain or not all(isinstance(value, str | bool | int | float) for value in values):
+        raise DataError("The file does not name two classes.")
+    return np.array(values)
+
+
+def queries_out(queries: Any) -> list[Any]:
+    """Rows of numbers or strings as plain values; Python writes floats so that they come back."""
+    if isinstance(queries, np.ndarray):
+        return list(queries.tolist())
+    if not all(isinstance(query, str) for query in queries):
+        raise DeclarationError("Only rows of numbers and strings can be written to a file.")
+    return list(queries)
+
+
+def queries_in(values: list[Any]) -> NDArray[np.float64] | list[str]:
+    """The inverse of ``queries_out``."""
+    if all(isinstance(value, str) for value in values):
+        return [str(value) for value in values]
+    return np.array(values, dtype=np.float64)

@@ -1,0 +1,204 @@
+"""Semi-interactive learning: public points show where predictions will be asked for.
+
+    span           train in the span of the public points' features, with noise in the objective
+    kernel_noise   minimise over all functions, release the projection on that span
+    tddl           minimise over all functions, release the predictions on the points one by one
+                   (Jain and Thakurta 2013, Algorithm 2), then least squares
+
+The first never leaves the span, so the curvature of the data damps its noise, and it needs no n x n
+matrix. All three release weights on the public points and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from privet.errors import DeclarationError
+from privet.kernels.base import Kernel, count
+from privet.kernels.dual import kernel_minimum
+from privet.kernels.expansion import ReleasedExpansion
+from privet.kernels.maps import LandmarkMap, whitener
+from privet.mechanisms.objective import ObjectivePerturbation
+from privet.mechanisms.projection import (
+    ProjectionDesign,
+    Stretch,
+    prediction_stretch,
+    projection_design,
+)
+from privet.models._numbers import table_shape
+from privet.privacy import Budget, Event
+from privet.randomness import source
+from privet.rows.mapped import MappedRows
+from privet.solve import largest
+
+Array = NDArray[np.float64]
+METHODS = ("span", "kernel_noise", "tddl")
+
+
+class SemiInteractiveClassifier(ReleasedExpansion):
+    """A kernel classifier in the span of public points.
+
+    Parameters
+    ----------
+    public_points : table or list of objects
+        Unlabelled, public, like the rows that will be classified. They are released with the model.
+    kernel : Kernel, or "gaussian", "laplacian", "matern"
+    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP
+    method : "span" (default, the most accurate), "kernel_noise" or "tddl"
+    regularization : float or "auto"
+    loss : "logistic" or "huber"; h : half-width of the Huber hinge's knee
+    classes, ledger, dataset, insecure_seed : as in the other models
+
+    Attributes
+    ----------
+    points_, dual_coef_ : the public points and their released weights
+    guarantee_, classes_, regularization_
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("method", "regularization", "loss", "h")
+
+    def __init__(
+        self,
+        public_points: Any = None,
+        *,
+        kernel: str | Kernel = "gaussian",
+        budget: Budget | float = 1.0,
+        method: Literal["span", "kernel_noise", "tddl"] = "span",
+        regularization: float | Literal["auto"] = "auto",
+        loss: Literal["logistic", "huber"] = "logistic",
+        h: float = 0.5,
+        classes: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.public_points = public_points
+        self.kernel = kernel
+        self.budget = budget
+        self.method = method
+        self.regularization = regularization
+        self.loss = loss
+        self.h = h
+        self.classes = classes
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insecure_seed = insecure_seed
+
+    # -- declarations --------------------------------------------------------------------------
+
+    def _points(self, d: int) -> Any:
+        if self.public_points is None or count(self.public_points) == 0:
+            raise DeclarationError("public_points must hold at least one public point.")
+        if self._objects:
+            return list(self.public_points)
+        points = np.array(self.public_points, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != d or not np.isfinite(points).all():
+            raise DeclarationError(f"public_points must be a table of {d} columns of numbers.")
+        return points
+
+    def _objective(self, d: int) -> ObjectivePerturbation:
+        return ObjectivePerturbation(
+            loss=self._loss(),
+            budget=self._budget,
+            norm_bound=self._norm_bound(d),
+            regularization=self.regularization,
+            insecure_seed=self.insecure_seed,
+        )
+
+    def _design(self, n: int, d: int) -> ProjectionDesign:
+        kernel, points = self._kernel(d), self._points(d)
+        radius = self._norm_bound(d)
+        stretch, size = Stretch(), span(kernel, points)[0].shape[1]
+        if self.method == "tddl":
+            top = float(scipy.linalg.eigvalsh(kernel(points, points))[-1]) * (1.0 + 1e-9)
+            size = count(points)
+            stretch = prediction_stretch(radius, size, top)
+        return projection_design(
+            self._loss(),
+            self._budget,
+            radius,
+            self.regularization,
+            n,
+            size,
+            "predictions" if self.method == "tddl" else "coordinates",
+            stretch,
+            self.insecure_seed,
+        )
+
+    def _event(self, n: int, d: int) -> Event:
+        if self.method not in METHODS:
+            names = ", ".join(repr(name) for name in METHODS)
+            raise DeclarationError(f"method must be one of {names}, got {self.method!r}.")
+        if self.method == "span":
+            return self._objective(d).event(n, count(self._points(d)))
+        return self._design(n, d).event
+
+    def _told(self, d: int) -> list[str]:
+        points = count(self._points(d))
+        return [*super()._told(d), f"{points} public points, declared public by the user"]
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    def _run(self, data: Any, targets: Array) -> str:
+        n, d = table_shape(data)
+        kernel, points = self._kernel(d), self._points(d)
+        self.points_ = points
+        if self.method == "span":
+            basis = whitener(kernel, points)
+            rows = MappedRows(data, targets, LandmarkMap(kernel, points, basis))
+            release = self._objective(d).run(rows)
+            self.dual_coef_ = basis @ release.value
+            return release.numerics
+        design, minimiser = self._design(n, d), self._design(n, d).minimiser
+        minimum = kernel_minimum(minimiser.risk, kernel, data, targets, minimiser.tolerance)
+        basis, values = span(kernel, points)
+        predictions, randomness = minimum(points), source(self.insecure_seed)
+        if self.method == "tddl":
+            noisy = basis.T @ design.perturb(predictions, randomness)
+            radius = minimiser.norm
+        else:
+            noisy = design.perturb(basis.T @ predictions, randomness)
+            radius = min(minimiser.norm, likely_norm(noisy, design.noise.coordinate_sd))
+        self.dual_coef_ = basis @ shortest_fit(values, noisy, radius)
+        return design.numerics
+
+
+def span(kernel: Kernel, points: Any) -> tuple[Array, Array]:
+    """A basis ``W`` of the span of the points' features, and ``K_ZZ``'s eigenvalues there; public.
+
+    ``W'K_ZZ W`` is the identity up to rounding; it is scaled so as not to be longer than that, so
+    coordinates ``W'<w, phi(Z)>`` are never longer than ``w``.
+    """
+    basis = whitener(kernel, points)
+    basis = basis[:, np.abs(basis).max(axis=0) > 0.0]
+    gram = kernel(points, points)
+    inner = basis.T @ gram @ basis
+    longest = float(scipy.linalg.eigvalsh((inner + inner.T) / 2.0)[-1])
+    values = 1.0 / np.square(basis).sum(axis=0)
+    return basis / math.sqrt(max(longest, 1.0) * (1.0 + 1e-9)), values
+
+
+def shortest_fit(values: Array, noisy: Array, radius: float) -> Array:
+    """Least squares on the points' predictions among weights of norm at most ``radius``.
+
+    ``u_k = noisy_k value_k/(value_k + mu)`` with the smallest ``mu >= 0`` that is short enough.
+    """
+
+    def fit(mu: float) -> Array:
+        return np.asarray(noisy * values / (values + mu))
+
+    if float(np.linalg.norm(fit(0.0))) <= radius:
+        return fit(0.0)
+    mu = largest(lambda m: float(np.linalg.norm(fit(m))) > radius, float(values[0]))
+    return fit(mu * (1.0 + 1e-9))
+
+
+def likely_norm(noisy: Array, sd: float) -> float:
+    """How long the coordinates were before their noise, from the noisy ones: post-processing."""
+    square = float(noisy @ noisy) - len(noisy) * sd**2
+    return math.sqrt(max(square, 0.0)) + sd

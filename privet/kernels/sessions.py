@@ -1,0 +1,195 @@
+"""Running releases, one for each mechanism: they turn new queries into private answers.
+
+A session is the curator's: it holds the minimiser, which is made of training rows. It never leaves
+the process that made it.
+
+    FunctionSession   any kernel: a Gaussian path, looked at where it is asked for
+    SparseSession     any kernel: a public guess, corrected where it is far off
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.kernels.base import Kernel
+from privet.kernels.records import Record
+from privet.kernels.transcript import Batch
+from privet.mechanisms.function import FunctionAnswers, FunctionDesign
+from privet.mechanisms.sparse_vector import SparseVector, SparseVectorDesign
+from privet.randomness import Randomness
+
+Array = NDArray[np.float64]
+Predict = Callable[[Any], Array]
+
+
+class Growing:
+    """Queries in the form that the kernel takes, with room for more: no copy per query."""
+
+    def __init__(self) -> None:
+        self._rows: Array | None = None
+        self._objects: list[Any] = []
+        self.size = 0
+
+    def add(self, queries: Any) -> None:
+        """Append rows or objects."""
+        if not isinstance(queries, np.ndarray):
+            self._objects.extend(queries)
+            self.size += len(queries)
+            return
+        need = self.size + len(queries)
+        if self._rows is None or need > len(self._rows):
+            grown = np.empty((max(2 * need, 256), queries.shape[1]))
+            if self._rows is not None:
+                grown[: self.size] = self._rows[: self.size]
+            self._rows = grown
+        self._rows[self.size : need] = queries
+        self.size = need
+
+    def all(self) -> Any:
+        """Everything added so far."""
+        return self._objects if self._rows is None else self._rows[: self.size]
+
+
+class Session(ABC):
+    """Answers new, distinct queries; whoever calls it has charged the event."""
+
+    @abstractmethod
+    def answer(self, queries: Any, randomness: Randomness) -> Batch:
+        """Private answers to queries that were not asked before."""
+
+    @abstractmethod
+    def restore(self, batch: Batch) -> None:
+        """Take up a batch that was answered before, in the order of the transcript."""
+
+    @property
+    def state(self) -> Record:
+        """Public counters that a transcript must carry."""
+        return {}
+
+    @abstractmethod
+    def recall(self, state: Record) -> None:
+        """Take up the counters."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A running release holds training rows and is not pickled.")
+
+
+class FunctionSession(Session):
+    """A function release on any kernel."""
+
+    def __init__(self, design: FunctionDesign, kernel: Kernel, predict: Predict) -> None:
+        self._answers = FunctionAnswers(design)
+        self._kernel, self._predict = kernel, predict
+        self._kept = Growing()
+
+    def answer(self, queries: Any, randomness: Randomness) -> Batch:
+        """Piece by piece, as the factor's last block has room."""
+        answers, marks = np.empty(len(queries)), np.empty(len(queries), dtype=bool)
+        start = 0
+        while start < len(queries):
+            part = slice(start, start + self._answers.room)
+            piece = queries[part]
+            values, cross, own = self._kernels(piece)
+            answers[part], marks[part] = self._answers.answer(values, cross, own, randomness)
+            self._kept.add(pick(piece, marks[part]))
+            start += len(piece)
+        return Batch(queries, answers, marks)
+
+    def restore(self, batch: Batch) -> None:
+        """The factor again, and the deviations from the minimiser that was computed again."""
+        kept, answers = pick(batch.queries, batch.marked), batch.answers[batch.marked]
+        start = 0
+        while start < len(kept):
+            part = slice(start, start + self._answers.room)
+            values, cross, own = self._kernels(kept[part])
+            self._answers.restore(values, cross, own, answers[part])
+            self._kept.add(kept[part])
+            start += len(values)
+
+    def _kernels(self, piece: Any) -> tuple[Array, Array, Array]:
+        cross = np.empty((0, len(piece)))
+        if self._kept.size:
+            cross = np.ascontiguousarray(self._kernel(self._kept.all(), piece))
+        own = self._kernel(piece, piece)
+        return self._predict(piece), cross, (own + own.T) / 2.0
+
+    @property
+    def state(self) -> Record:
+        """What queries that were not kept have cost of the slack."""
+        return {"spent": self._answers.spent}
+
+    def recall(self, state: Record) -> None:
+        """Never less than what was spent."""
+        self._answers.recall(float(state.get("spent", 0.0)))
+
+
+class SparseSession(Session):
+    """Guesses from corrected weights; a correction costs one epoch."""
+
+    def __init__(self, design: SparseVectorDesign, kernel: Kernel, predict: Predict) -> None:
+        self._machine = SparseVector(design)
+        self._kernel, self._predict = kernel, predict
+        self._centres = Growing()
+        self._weights = np.empty(0)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the guesses are final."""
+        return self._machine.exhausted
+
+    @property
+    def updates(self) -> int:
+        """Corrections so far."""
+        return len(self._weights)
+
+    def answer(self, queries: Any, randomness: Randomness) -> Batch:
+        """One query after the other: a correction changes the next guess."""
+        values = self._predict(queries)
+        answers, marks = np.empty(len(queries)), np.zeros(len(queries), dtype=bool)
+        for i, value in enumerate(values):
+            query = queries[i : i + 1]
+            guess = self._guess(query)
+            answers[i] = guess
+            square = float(self._kernel.diagonal(query)[0])
+            if square > 0.0 and self._machine.ask(abs(float(value) - guess), randomness):
+                answers[i] = self._machine.release(float(value), randomness)
+                marks[i] = True
+                self._correct(query, answers[i] - guess, square)
+        return Batch(queries, answers, marks)
+
+    def _guess(self, query: Any) -> float:
+        if not self._centres.size:
+            return 0.0
+        return float((self._kernel(query, self._centres.all()) @ self._weights)[0])
+
+    def _correct(self, query: Any, error: float, square: float) -> None:
+        self._centres.add(query)
+        self._weights = np.append(self._weights, error / square)
+
+    def restore(self, batch: Batch) -> None:
+        """The corrections again; they are functions of what was released."""
+        for i in np.flatnonzero(batch.marked):
+            query = batch.queries[i : i + 1]
+            square = float(self._kernel.diagonal(query)[0])
+            self._correct(query, float(batch.answers[i]) - self._guess(query), square)
+
+    @property
+    def state(self) -> Record:
+        """Epochs that began."""
+        return {"epochs": self._machine.used}
+
+    def recall(self, state: Record) -> None:
+        """A resumed session begins a new epoch: the old threshold's noise is gone."""
+        self._machine = SparseVector(self._machine.design, used=int(state.get("epochs", 0)))
+
+
+def pick(queries: Any, chosen: NDArray[np.bool_]) -> Any:
+    """The chosen rows or objects."""
+    if isinstance(queries, np.ndarray):
+        return queries[chosen]
+    return [query for query, kept in zip(queries, chosen, strict=True) if kept]

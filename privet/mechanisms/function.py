@@ -1,0 +1,219 @@
+"""Function release: any number of predictions for the price of one Gaussian mechanism.
+
+Guarantee
+---------
+Replace-one neighbours. With ``S`` the sensitivity of a kernel minimiser ``w*`` in the kernel's
+space, the answers ``<w*, phi(z)> + sigma g(z)`` to queries chosen in any adaptive way, ``g`` one
+path of the Gaussian process with covariance ``K + t I``, cost together
+
+    rho = (1 + 0.01) S^2/(2 sigma^2)          zCDP, and the exact Gaussian profile for (eps, delta)
+
+whatever their number (Hall, Rinaldo and Wasserman 2013, Proposition 7 and Corollary 9). The noise
+of one answer has standard deviation ``sigma sqrt(K(z, z) + t)``. The path is sampled where it is
+looked at, conditional on the *released* answers, so rounding them to the public grid is covered. A
+query that the kept ones determine (conditional variance ``v`` at most ``2 t``) need not be kept: it
+gets independent noise of variance ``sigma^2 (v + x)``, ``x = 1e-4 R^2``, at the cost of
+``v/(v + x)`` of the whole; the ``v`` are public, and their sum stays below the 0.01 above. Proof:
+``function.proof.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from privet.errors import DeclarationError
+from privet.grid import grid_exponent, round_to_grid
+from privet.losses import Loss
+from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
+from privet.mechanisms.path import CholeskyRows, factor
+from privet.privacy import ZCDP, ApproxDP, Budget, Event
+from privet.privacy.curves import GaussianCurve, gaussian_delta
+from privet.randomness import Randomness
+from privet.risk import RegularisedRisk, positive
+from privet.solve import largest
+
+Array = NDArray[np.float64]
+
+#: What queries that are not kept may cost together, relative to the whole.
+SLACK = 0.01
+#: ``t/R^2``: independent noise in every answer, so that the covariance has an inverse.
+JITTER = 1e-9
+#: ``x/R^2``: independent noise in the answers to queries that are not kept; 1 % of the noise.
+EXTRA = 1e-4
+THEOREM = "Hall, Rinaldo and Wasserman 2013, Proposition 7 and Corollary 9"
+
+
+@dataclass(frozen=True)
+class FunctionDesign:
+    """Every number of a function release that is fixed before a row is read."""
+
+    minimiser: KernelMinimiser
+    sigma: float
+    exponent: int
+    event: Event
+
+    @property
+    def jitter(self) -> float:
+        """``t``."""
+        return JITTER * self.minimiser.risk.norm_bound**2
+
+    @property
+    def extra(self) -> float:
+        """``x``."""
+        return EXTRA * self.minimiser.risk.norm_bound**2
+
+    @property
+    def answer_sd(self) -> float:
+        """The largest standard deviation of one answer's noise."""
+        return self.sigma * self.minimiser.risk.norm_bound * math.sqrt(1.0 + EXTRA)
+
+    @property
+    def numerics(self) -> str:
+        """What is exact and what is idealised."""
+        return (
+            "idealised numerics: floating-point Gaussian process, each answer rounded to the grid "
+            f"2^{self.exponent}; conditional on convergence of the minimiser"
+        )
+
+
+def function_rho(budget: Budget) -> float:
+    """The rho of the Gaussian mechanism that spends exactly ``budget``."""
+    if isinstance(budget, ZCDP):
+        return budget.rho
+    if isinstance(budget, ApproxDP):
+        return largest(lambda d: gaussian_delta(d, budget.epsilon) <= budget.delta) ** 2 / 2.0
+    raise DeclarationError(
+        "A function release has Gaussian noise, which has no pure epsilon. Use a ZCDP or ApproxDP "
+        "budget, or mechanism='sparse_vector'."
+    )
+
+
+def function_shift(budget: Budget) -> float:
+    """``S/sigma``: what ``budget`` allows, less the slack."""
+    return math.sqrt(2.0 * function_rho(budget) / (1.0 + SLACK))
+
+
+def function_design(
+    loss: Loss,
+    budget: Budget,
+    norm_bound: float,
+    regularization: float | Literal["auto"],
+    n: int,
+    m: int,
+    insecure_seed: int | None = None,
+) -> FunctionDesign:
+    """Noise and event from declarations; ``m`` columns are recorded and change nothing."""
+    shift = function_shift(budget)
+    if regularization == "auto":
+        lam = auto_regularization(loss.row_gradient_bound * norm_bound**2, shift, n)
+    else:
+        lam = positive("regularization", regularization)
+    minimiser = KernelMinimiser(RegularisedRisk(loss, lam, norm_bound), n)
+    sigma = minimiser.sensitivity / shift
+    event = Event(
+        mechanism="function",
+        claim=budget,
+        curves=(GaussianCurve(function_rho(budget)),),
+        noise="gaussian",
+        scale=sigma,
+        sensitivity=minimiser.sensitivity,
+        share=1.0,
+        n=n,
+        m=m,
+        regularization=lam,
+        theorem=THEOREM,
+        private=insecure_seed is None,
+        why_not_private="" if insecure_seed is None else "the noise was seeded",
+    )
+    return FunctionDesign(minimiser, sigma, grid_exponent(sigma * norm_bound), event)
+
+
+class FunctionAnswers:
+    """The running release: what the next answer's law needs to know of the earlier ones.
+
+    ``values`` are exact predictions of new queries (k,), ``cross`` their kernel with the kept
+    queries (size, k), ``own`` among themselves (k, k); k is at most ``room``. Everything but
+    ``values`` and the whitened deviations is public.
+    """
+
+    def __init__(self, design: FunctionDesign) -> None:
+        self.design = design
+        self.spent = 0.0  # of the slack; public
+        self._rows = CholeskyRows()
+        self._whitened = np.empty(0)  # L^-1 (answers - predictions)
+
+    @property
+    def room(self) -> int:
+        """How many queries can be answered at once."""
+        return self._rows.room
+
+    def answer(
+        self, values: Array, cross: Array, own: Array, randomness: Randomness
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Released answers, and which queries were kept."""
+        white = self._rows.whiten(cross)
+        means = values + white.T @ self._whitened
+        variance = self._variance_above(own, white)
+        kept = ~self._spared(variance)
+        noise = self.design.sigma * randomness.normals((len(values),))
+        out = means + noise * np.sqrt(variance + self.design.extra)
+        if kept.any():
+            corner = self._corner(white, own, kept)
+            out[kept] = means[kept] + corner @ noise[kept]
+        out = round_to_grid(out, self.design.exponent)
+        if kept.any():
+            self._keep(white[:, kept], corner, (out - means)[kept])
+        return out, kept
+
+    def restore(self, values: Array, cross: Array, own: Array, answers: Array) -> None:
+        """Take up kept queries that were answered before."""
+        white = self._rows.whiten(cross)
+        kept = np.ones(len(values), dtype=bool)
+        means = values + white.T @ self._whitened
+        self._keep(white, self._corner(white, own, kept), answers - means)
+
+    def recall(self, spent: float) -> None:
+        """What spared queries cost before; it counts against the same slack."""
+        self.spent = spent
+
+    def _variance_above(self, own: Array, white: Array) -> Array:
+        """Conditional variances of the path without jitter, rounding on the safe side."""
+        variance = np.diag(own) - np.einsum("ij,ij->j", white, white)
+        rounding = 8.0 * np.finfo(float).eps * (len(white) + 8) * self._square
+        return np.asarray(np.maximum(variance, 0.0) + rounding)
+
+    def _spared(self, variance: Array) -> NDArray[np.bool_]:
+        """Which queries the kept ones determine, as long as the slack lasts."""
+        spared = variance <= 2.0 * self.design.jitter
+        for i in np.flatnonzero(spared):
+            price = variance[i] / (variance[i] + self.design.extra)
+            if self.spent + price > SLACK:
+                spared[i] = False
+            else:
+                self.spent += price
+        return np.asarray(spared)
+
+    def _corner(self, white: Array, own: Array, kept: NDArray[np.bool_]) -> Array:
+        """The factor of the kept queries' conditional covariance."""
+        part = white[:, kept]
+        matrix = own[np.ix_(kept, kept)] - part.T @ part
+        matrix[np.diag_indices_from(matrix)] += self.design.jitter
+        return factor(matrix)
+
+    def _keep(self, white: Array, corner: Array, deviations: Array) -> None:
+        fresh = solve_triangular(corner, deviations, lower=True, check_finite=False)
+        self._rows.append(np.ascontiguousarray(white.T), corner)
+        self._whitened = np.concatenate([self._whitened, fresh])
+
+    @property
+    def _square(self) -> float:
+        return self.design.minimiser.risk.norm_bound**2
+
+    def __reduce__(self) -> str:
+        raise TypeError("A running release holds exact predictions and is not pickled.")

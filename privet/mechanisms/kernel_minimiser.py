@@ -1,0 +1,103 @@
+"""The minimiser of a kernel risk: how far one row can move it, and how exactly it is known.
+
+Guarantee
+---------
+Replace-one neighbours of the same size, any kernel with ``K(x, x) <= R^2``, a convex loss with
+slope at most ``L``. In the kernel's space the exact minimisers of neighbours differ by at most
+``2 L R/(n Lam)``; minimisers known to a gradient norm ``gamma`` there, by at most
+
+    S = (2 L R/n + 2 gamma)/Lam
+
+A duality gap bounds ``gamma``: ``gap <= g`` gives ``gamma <= sqrt(2 g Lam)``. The bound has no
+dimension in it, so it feeds every way of answering (Jain and Thakurta 2013, Lemma 1; Chaudhuri,
+Monteleoni and Sarwate 2011, Corollary 8). Proof: ``kernel_minimiser.proof.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from privet.errors import DeclarationError
+from privet.minimise.rounding import UNIT, minimiser_norm
+from privet.risk import RegularisedRisk
+
+#: ``gamma`` relative to what one row can do, ``2 L R/n``: it makes the noise 0.1 % larger.
+RELATIVE_GAP = 5e-4
+#: The solver's coefficients sum, in absolute value, to at most this many times ``L/Lam``.
+COEFFICIENTS = 2.0
+#: A gap wider than this share of the sensitivity is refused: the arithmetic cannot certify it.
+LARGEST_WIDENING = 0.5
+
+
+@dataclass(frozen=True)
+class KernelMinimiser:
+    """Public facts about the minimiser of ``n`` rows' kernel risk."""
+
+    risk: RegularisedRisk
+    n: int
+
+    def __post_init__(self) -> None:
+        if self.widening > LARGEST_WIDENING:
+            raise DeclarationError(
+                f"regularization = {self.risk.regularization:g} is too small for double precision "
+                f"with {self.n} rows: the minimiser cannot be certified. Use a larger one."
+            )
+
+    @property
+    def rounding(self) -> float:
+        """How far the computed gradient can be from the exact one (worst case, Higham 2002).
+
+        A score is a sum of ``n`` products, off by ``gamma_n R^2 |beta|_1`` at most; it moves a
+        row's slope by ``c`` times that, and the mean gradient by ``R`` times that.
+        """
+        terms = (self.n + 16.0) * UNIT / (1.0 - (self.n + 16.0) * UNIT)
+        size = COEFFICIENTS * self.risk.row_gradient / self.risk.regularization
+        offsets = self.risk.loss.curvature_bound * self.risk.loss.offset * self.risk.norm_bound
+        return terms * self.risk.row_curvature * size + 16.0 * UNIT * (
+            self.risk.row_gradient + offsets
+        )
+
+    @property
+    def tolerance(self) -> float:
+        """The gradient norm that the solver must certify."""
+        wanted = RELATIVE_GAP * self.risk.gradient_difference / self.n
+        return max(wanted - self.rounding, 2.0 * self.rounding)
+
+    @property
+    def sensitivity(self) -> float:
+        """``S``: largest distance between two neighbours' computed minimisers."""
+        return self.risk.minimiser_sensitivity(self.n, self.tolerance + self.rounding)
+
+    @property
+    def widening(self) -> float:
+        """The share of the sensitivity that the gap adds."""
+        return self.sensitivity / self.risk.minimiser_sensitivity(self.n) - 1.0
+
+    @property
+    def score_sensitivity(self) -> float:
+        """``R S``: largest change of one prediction."""
+        return self.risk.norm_bound * self.sensitivity
+
+    @property
+    def norm(self) -> float:
+        """``C``: no minimiser is longer than ``min{L R/Lam, sqrt(2 l(0)/Lam)}``, plus the gap."""
+        gap = (self.tolerance + self.rounding) / self.risk.regularization
+        return minimiser_norm(self.risk, self.n, 0.0) + gap
+
+    @property
+    def gap(self) -> float:
+        """The duality gap that the tolerance is equal to, ``gamma^2/(2 Lam)``."""
+        return self.tolerance**2 / (2.0 * self.risk.regularization)
+
+
+def auto_regularization(risk_bound: float, shift: float, n: int) -> float:
+    """The public rule ``Lam = 2 L R^2/(n D a)``: a prediction's noise is ``a`` = 0.1.
+
+    ``risk_bound`` is ``L R^2`` and ``shift = D = S/sigma`` what the budget allows. It obeys the
+    unit law: features times ``c``, kernel times ``c^2``, ``Lam`` times ``c^2``.
+    """
+    return 2.0 * risk_bound / (n * shift * TARGET_NOISE)
+
+
+#: The standard deviation of a prediction that the rule aims at; margins are about one.
+TARGET_NOISE = 0.1

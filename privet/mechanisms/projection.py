@@ -1,0 +1,133 @@
+"""Predictions of a kernel minimiser on public points, released at once.
+
+Guarantee
+---------
+Replace-one neighbours; ``S`` is the sensitivity of the minimiser ``w*`` in the kernel's space and
+``Z`` is public. Noise is added to one of
+
+    coordinates    of the projection of w* on span phi(Z) in an orthonormal basis: L2 sensitivity S
+    predictions    <w*, phi(z)>, each with its own noise: L2 sensitivity sqrt(lambda_max(K_ZZ)) S,
+                   L1 sensitivity min{|Z| R, sqrt(|Z| lambda_max)} S
+
+The first is a function release on ``Z`` (noise with covariance ``sigma^2 K_ZZ`` on the predictions;
+Hall, Rinaldo and Wasserman 2013), the second the learner of Jain and Thakurta 2013, Algorithm 2.
+Gaussian noise is an exact discrete Gaussian on the public grid; pure noise is spherical Laplace on
+coordinates, independent Laplace on predictions. Proof: ``projection.proof.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.losses import Loss
+from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
+from privet.mechanisms.output import output_curve
+from privet.noise import NOISES, Noise
+from privet.privacy import Budget, Event, PureDP
+from privet.privacy.curves import GaussianCurve
+from privet.randomness import Randomness
+from privet.risk import RegularisedRisk, positive
+
+Array = NDArray[np.float64]
+THEOREM = {
+    "coordinates": "Hall, Rinaldo and Wasserman 2013, Proposition 7",
+    "predictions": "Jain and Thakurta 2013, Theorem 4",
+}
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """How much longer a change of the predictions can be than one of ``w*``; public."""
+
+    l2: float = 1.0
+    l1: float | None = None  # None: the pure noise is spherical, for the L2 sensitivity
+
+
+def prediction_stretch(norm_bound: float, points: int, largest_eigenvalue: float) -> Stretch:
+    """Of independent noise on the predictions of ``points`` public points."""
+    l2 = math.sqrt(largest_eigenvalue)
+    return Stretch(l2, min(points * norm_bound, math.sqrt(points) * l2))
+
+
+@dataclass(frozen=True)
+class ProjectionDesign:
+    """Every number of the release that is fixed before a row is read."""
+
+    minimiser: KernelMinimiser
+    noise: Noise  # of each number (dimension 1), or of all of them (spherical)
+    size: int
+    exponent: int
+    event: Event
+
+    @property
+    def numerics(self) -> str:
+        """What is exact and what is idealised."""
+        if self.noise.kind == "gaussian":
+            kind = f"exact discrete Gaussian on the grid 2^{self.exponent}"
+        else:
+            kind = f"idealised numerics: floating-point Laplace rounded to 2^{self.exponent}"
+        return f"{kind}; conditional on convergence of the minimiser"
+
+    def perturb(self, values: Array, randomness: Randomness) -> Array:
+        """``values`` with fresh noise on the grid. Charge the event before this."""
+        if self.noise.kind == "gaussian" and randomness.secure:
+            return add_discrete_gaussian(values, self.noise.scale, self.exponent)
+        noise = self.noise.sample(randomness, self.size // self.noise.dimension).ravel()
+        return round_to_grid(values + noise, self.exponent)
+
+
+def projection_design(
+    loss: Loss,
+    budget: Budget,
+    norm_bound: float,
+    regularization: float | Literal["auto"],
+    n: int,
+    size: int,
+    of: Literal["coordinates", "predictions"],
+    stretch: Stretch,
+    insecure_seed: int | None = None,
+) -> ProjectionDesign:
+    """Noise and event from declarations; ``size`` numbers are released."""
+    kind = "laplace" if isinstance(budget, PureDP) else "gaussian"
+    curve = output_curve(kind, budget, size)
+    rate = math.sqrt(2.0 * curve.rho) if isinstance(curve, GaussianCurve) else curve.pure
+    independent = kind == "gaussian" or stretch.l1 is not None
+    unit = NOISES[kind](1.0 / rate, 1 if independent else size)
+    wide = stretch.l2 if kind == "gaussian" or stretch.l1 is None else stretch.l1
+    lam = _regularization(regularization, loss, norm_bound, n, unit.coordinate_sd * wide)
+    minimiser = KernelMinimiser(RegularisedRisk(loss, lam, norm_bound), n)
+    sensitivity = wide * minimiser.sensitivity
+    exponent = grid_exponent(unit.coordinate_sd * sensitivity)
+    if kind == "gaussian":
+        sensitivity += math.ldexp(math.sqrt(size), exponent)
+    noise = NOISES[kind](unit.scale * sensitivity, unit.dimension)
+    event = Event(
+        mechanism="projection",
+        claim=budget,
+        curves=(curve,),
+        noise=kind,
+        scale=noise.scale,
+        sensitivity=sensitivity,
+        share=1.0,
+        n=n,
+        m=size,
+        regularization=lam,
+        theorem=THEOREM[of],
+        private=insecure_seed is None,
+        why_not_private="" if insecure_seed is None else "the noise was seeded",
+    )
+    return ProjectionDesign(minimiser, noise, size, exponent, event)
+
+
+def _regularization(
+    declared: float | Literal["auto"], loss: Loss, bound: float, n: int, unit_sd: float
+) -> float:
+    if declared != "auto":
+        return positive("regularization", declared)
+    return auto_regularization(loss.row_gradient_bound * bound**2, 1.0 / unit_sd, n)

@@ -1,0 +1,268 @@
+"""Answering from a public guess, and paying only where the guess is wrong.
+
+Guarantee
+---------
+Replace-one neighbours; every prediction changes by at most ``s`` when one row is replaced. Each of
+at most ``B`` epochs draws ``nu ~ Lap(2s/eps1)``; each query with exact value ``v`` and public guess
+``g`` draws ``xi ~ Lap(4s/eps1)``. If ``|v - g| + xi >= tau + nu``, a fresh noisy value is released
+and the next epoch begins; otherwise the guess is the answer. After ``B`` epochs only guesses are.
+
+    pure      B (eps1 + eps2)             answers with Lap(s/eps2)
+    zCDP      B (eps1^2/2 + rho2)         answers with Gaussian noise, s/sqrt(2 rho2)
+
+(Dwork and Roth 2014, Theorems 3.23 and 3.25; Lyu, Su and Li 2017.) With ``l = log(2T/beta)``,
+``alpha = 6 s l/eps1`` and ``tau = 2 alpha``, guesses ``<w, phi(z)>`` that are corrected by
+``w += (a - g)/K(z, z) phi(z)``, and ``B >= (4/3) C^2 R^2/alpha^2`` for ``|w*| <= C``, the first T
+answers are all within ``3 alpha`` with probability ``1 - beta``. This is the interactive algorithm
+of Jain and Thakurta 2013 made rigorous: as printed it compares and releases one and the same noisy
+value, against a threshold without noise. Proof: ``sparse_vector.proof.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import DeclarationError
+from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.losses import Loss
+from privet.mechanisms.function import function_shift
+from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
+from privet.noise import Gaussian, Noise, SphericalLaplace
+from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
+from privet.privacy.composite import concentrated
+from privet.privacy.concentrated import ConcentratedCurve
+from privet.privacy.curves import Curve, PureCurve
+from privet.randomness import Randomness
+from privet.risk import RegularisedRisk, positive
+
+Array = NDArray[np.float64]
+
+MOST_EPOCHS = 10_000
+THEOREM = "Dwork and Roth 2014, Theorems 3.23 and 3.25; after Jain and Thakurta 2013, Algorithm 1"
+
+
+@dataclass(frozen=True)
+class SparseVectorDesign:
+    """Every number of the sparse vector that is fixed before a row is read."""
+
+    minimiser: KernelMinimiser
+    epochs: int  # B
+    epsilon: float  # eps1, of one epoch's comparisons
+    numeric: Noise
+    queries: int  # T, for which the accuracy is promised
+    accuracy: float  # alpha
+    exponent: int
+    event: Event
+
+    @property
+    def threshold(self) -> float:
+        """``tau = 2 alpha``."""
+        return 2.0 * self.accuracy
+
+    @property
+    def error(self) -> float:
+        """``3 alpha``: no answer is further off, with the promised probability."""
+        return 3.0 * self.accuracy
+
+    @property
+    def numerics(self) -> str:
+        """What is exact and what is idealised."""
+        exact = " (Gaussian ones: exact discrete noise)" if self.numeric.kind == "gaussian" else ""
+        return (
+            "idealised numerics: floating-point comparisons with Laplace noise; released values on "
+            f"the grid 2^{self.exponent}{exact}; conditional on convergence of the minimiser"
+        )
+
+
+@dataclass(frozen=True)
+class Prices:
+    """How a budget pays for an epoch: what the comparisons get, and the answers."""
+
+    kind: Literal["laplace", "gaussian"]
+    total: float  # epsilon or rho
+    log_term: float  # l
+
+    def comparisons(self, epochs: int) -> float:
+        """``eps1`` of each epoch."""
+        if self.kind == "laplace":
+            return 0.75 * self.total / epochs  # eps2 = eps1/3
+        return math.sqrt(self.total / (epochs * (0.5 + 1.0 / (9.0 * self.log_term))))
+
+    def numeric_scale(self, epsilon: float) -> float:
+        """Noise of an answer for ``s = 1``: ``3/eps1``, or ``1/sqrt(2 rho2)``.
+
+        ``rho2 = eps1^2/(9 l)`` is the least with which an answer's error stays below ``alpha/2``.
+        """
+        if self.kind == "laplace":
+            return 3.0 / epsilon
+        return math.sqrt(4.5 * self.log_term) / epsilon
+
+
+def sparse_vector_design(
+    loss: Loss,
+    budget: Budget,
+    norm_bound: float,
+    regularization: float | Literal["auto"],
+    n: int,
+    m: int,
+    queries: int,
+    failure_probability: float,
+    insecure_seed: int | None = None,
+) -> SparseVectorDesign:
+    """The smallest ``B`` that the accuracy needs, and what it leaves to each epoch."""
+    lam = _regularization(loss, budget, norm_bound, regularization, n)
+    minimiser = KernelMinimiser(RegularisedRisk(loss, lam, norm_bound), n)
+    reach = minimiser.norm * norm_bound
+    promised = max(queries, 2)
+    while True:
+        prices = _prices(budget, math.log(2.0 * promised / failure_probability))
+        epochs = _epochs(prices, minimiser.score_sensitivity, reach)
+        if 2 * epochs <= promised:
+            break
+        promised = 2 * epochs  # the union bound needs B <= T/2: promise more answers
+    epsilon = prices.comparisons(epochs)
+    accuracy = 6.0 * minimiser.score_sensitivity * prices.log_term / epsilon
+    unit = prices.numeric_scale(epsilon)
+    noise: type[Noise] = SphericalLaplace if prices.kind == "laplace" else Gaussian
+    numeric = noise(unit * minimiser.score_sensitivity, 1)
+    exponent = grid_exponent(minimiser.score_sensitivity)
+    if prices.kind == "gaussian":  # rounding to the grid before the discrete noise
+        numeric = noise(unit * (minimiser.score_sensitivity + math.ldexp(1.0, exponent)), 1)
+    event = Event(
+        mechanism="sparse_vector",
+        claim=budget,
+        curves=(_curve(prices),),
+        noise="laplace" if prices.kind == "laplace" else "laplace and gaussian",
+        scale=4.0 * minimiser.score_sensitivity / epsilon,
+        sensitivity=minimiser.score_sensitivity,
+        share=1.0,
+        n=n,
+        m=m,
+        regularization=lam,
+        theorem=THEOREM,
+        private=insecure_seed is None,
+        why_not_private="" if insecure_seed is None else "the noise was seeded",
+    )
+    return SparseVectorDesign(
+        minimiser, epochs, epsilon, numeric, promised, accuracy, exponent, event
+    )
+
+
+def _regularization(
+    loss: Loss, budget: Budget, bound: float, declared: float | Literal["auto"], n: int
+) -> float:
+    if declared != "auto":
+        return positive("regularization", declared)
+    shift = budget.epsilon if isinstance(budget, PureDP) else function_shift(budget)
+    return auto_regularization(loss.row_gradient_bound * bound**2, shift, n)
+
+
+def _prices(budget: Budget, log_term: float) -> Prices:
+    if isinstance(budget, PureDP):
+        return Prices("laplace", budget.epsilon, log_term)
+    if isinstance(budget, ZCDP):
+        return Prices("gaussian", budget.rho, log_term)
+    if isinstance(budget, ApproxDP):
+        return Prices("gaussian", concentrated(budget), log_term)
+    raise DeclarationError(f"No sparse vector is defined for {type(budget).__name__}.")
+
+
+def _curve(prices: Prices) -> Curve:
+    if prices.kind == "laplace":
+        return PureCurve(prices.total)
+    return ConcentratedCurve(prices.total)
+
+
+def _epochs(prices: Prices, s: float, reach: float) -> int:
+    """The smallest ``B`` with ``B >= (4/3) (C R)^2/alpha(B)^2``; alpha grows with ``B``."""
+
+    def enough(epochs: int) -> bool:
+        alpha = 6.0 * s * prices.log_term / prices.comparisons(epochs)
+        return epochs >= 4.0 / 3.0 * (reach / alpha) ** 2
+
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > MOST_EPOCHS:
+            raise DeclarationError(
+                "The sparse vector would need more than 10,000 updates: the budget is so large "
+                "that every query can be answered directly. Use mechanism='function'."
+            )
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+class SparseVector:
+    """The running release. ``ask`` once per new query, then ``release`` where it says so."""
+
+    def __init__(self, design: SparseVectorDesign, used: int = 0) -> None:
+        self.design = design
+        self.used = used  # epochs that began; public
+        self._level: float | None = None  # the noisy threshold of the running epoch; secret
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no epoch is left: answers are guesses from now on."""
+        return self.used >= self.design.epochs and self._level is None
+
+    def ask(self, error: float, randomness: Randomness) -> bool:
+        """Whether the guess is off by too much. ``error`` is exact and secret: ``|v - g|``."""
+        if self.exhausted:
+            return False
+        s = self.design.minimiser.score_sensitivity
+        if self._level is None:
+            self.used += 1
+            nu = _laplace(2.0 * s / self.design.epsilon, randomness)
+            self._level = self.design.threshold + nu
+        return error + _laplace(4.0 * s / self.design.epsilon, randomness) >= self._level
+
+    def release(self, value: float, randomness: Randomness) -> float:
+        """The exact value with fresh noise; ends the epoch."""
+        if self._level is None:
+            raise DeclarationError("A value is released only where a comparison asked for it.")
+        self._level = None
+        numeric, exponent = self.design.numeric, self.design.exponent
+        if numeric.kind == "gaussian" and randomness.secure:
+            return float(add_discrete_gaussian(np.array([value]), numeric.scale, exponent)[0])
+        noisy = value + numeric.sample(randomness, 1)[0]
+        return float(round_to_grid(noisy, exponent)[0])
+
+    def __reduce__(self) -> str:
+        raise TypeError("A running sparse vector holds a secret threshold and is not pickled.")
+
+
+def sample_epoch(
+    design: SparseVectorDesign, errors: Array, values: Array, randomness: Randomness, k: int
+) -> tuple[NDArray[np.int_], Array]:
+    """``k`` first epochs on a fixed list of queries, for audits: same law as the running release.
+
+    ``errors`` are ``|v - g|`` and ``values`` the exact values of the queries. Returns where each
+    epoch ended (their number where it did not) and the value it released (zero where none).
+    """
+    s = design.minimiser.score_sensitivity
+    level = design.threshold + _laplaces(2.0 * s / design.epsilon, randomness, (k, 1))
+    noise = _laplaces(4.0 * s / design.epsilon, randomness, (k, len(errors)))
+    above = np.column_stack([errors + noise >= level, np.ones(k, dtype=bool)])
+    ends = above.argmax(axis=1)
+    noisy = np.append(values, 0.0)[ends] + design.numeric.sample(randomness, k)[:, 0]
+    released = np.where(ends < len(errors), round_to_grid(noisy, design.exponent), 0.0)
+    return ends, released
+
+
+def _laplaces(scale: float, randomness: Randomness, shape: tuple[int, int]) -> Array:
+    noise = SphericalLaplace(scale, 1).sample(randomness, shape[0] * shape[1])
+    return noise.reshape(shape)
+
+
+def _laplace(scale: float, randomness: Randomness) -> float:
+    """One Laplace variate: an exponential with a random sign."""
+    size = scale * float(randomness.gammas(1, 1)[0])
+    return size if randomness.words((1,))[0] & np.uint64(1) else -size

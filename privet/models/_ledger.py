@@ -1,0 +1,26 @@
+"""What a model that is to charge a ledger must declare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privet.errors import DeclarationError
+from privet.privacy.ledger import Ledger
+
+
+def check_ledger(ledger: Any, dataset: Any, insecure_seed: Any) -> None:
+    """Refuse a ledger without a data set, a data set without a ledger, and seeded noise."""
+    if ledger is None:
+        if dataset is not None:  # the statement would name an account that nobody charged
+            raise DeclarationError("dataset= names an account in a ledger, but there is no ledger.")
+        return
+    if not isinstance(ledger, Ledger):
+        raise DeclarationError(
+            "ledger must be a Ledger, for example Ledger('sqlite:///budget.db')."
+        )
+    if not isinstance(dataset, str) or not dataset:
+        raise DeclarationError("With a ledger, dataset= must name the data set to charge.")
+    if insecure_seed is not None:
+        raise DeclarationError(
+            "A ledger refuses seeded noise: drop insecure_seed, or fit without a ledger."
+        )

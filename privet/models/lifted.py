@@ -1,0 +1,123 @@
+"""Lifted features: a row becomes the products of its entries, so that a linear score is a quadric.
+
+A row ``x`` is clipped to norm ``B`` and a constant ``k`` is appended; with ``a = (x, k)`` the
+feature matrix is ``a a^T``, written as a vector with off-diagonal entries times ``sqrt2``, so that
+inner products and norms of vectors are those of matrices. A class's weights ``W`` are then a
+symmetric matrix with ``score = a^T W a``. Restricted covariances keep fewer features:
+
+    full        a_i a_j for all i <= j                         (d+1)(d+2)/2
+    diagonal    x_i^2, sqrt2 k x_i, k^2                        2d + 1
+    spherical   |x|^2, sqrt2 k x_i, k^2                        d + 2
+
+Norms are at most ``G = B^2 + k^2`` for each, and equal to ``|a|^2`` for full and spherical. Inner
+products of two rows' features are never negative for full, ``<a, a'>^2``, and for spherical,
+``(|x||x'| - k^2)^2`` at least; for diagonal they can be.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from privet.models.standardize import TINY
+from privet.rows.arrays import clip_factors
+
+Array = NDArray[np.float64]
+ROOT2 = math.sqrt(2.0)
+COVARIANCES = ("full", "diagonal", "spherical")
+
+
+def lifted_columns(d: int, covariance: str) -> int:
+    """How many features ``d`` columns become."""
+    return {"full": (d + 1) * (d + 2) // 2, "diagonal": 2 * d + 1, "spherical": d + 2}[covariance]
+
+
+def lifted_names(columns: list[str], covariance: str) -> list[str]:
+    """Names of the features, in their order."""
+    squares = {
+        "full": [
+            f"{one}²" if i == j else f"{one} × {other}"
+            for i, one in enumerate(columns)
+            for j, other in enumerate(columns)
+            if i <= j
+        ],
+        "diagonal": [f"{one}²" for one in columns],
+        "spherical": ["sum of squares"],
+    }[covariance]
+    return [*squares, *columns, "constant"]
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """The map from rows to lifted features."""
+
+    d: int
+    norm_bound: float
+    constant: float
+    covariance: str = "full"
+
+    @property
+    def columns(self) -> int:
+        """Length of the half-vectorised matrix."""
+        return lifted_columns(self.d, self.covariance)
+
+    @property
+    def norm(self) -> float:
+        """``G = B^2 + k^2``."""
+        return self.norm_bound**2 + self.constant**2
+
+    def clipped(self, x: Any) -> Array:
+        """Rows within ``norm_bound``, dense; numbers too small to square become zero."""
+        dense: Any = x.toarray() if sp.issparse(x) else np.asarray(x)  # type: ignore[attr-defined]
+        out = np.array(dense, dtype=np.float64)
+        # before the norm is taken: what is too small to square is zero
+        out[np.abs(out) < TINY] = 0.0
+        factors = clip_factors(out, self.norm_bound)
+        if factors is not None:
+            out *= factors[:, None]
+            out[np.abs(out) < TINY] = 0.0
+        return out
+
+    def __call__(self, x: Any) -> Array:
+        """Features of a block of rows."""
+        rows = self.clipped(x)
+        linear = (ROOT2 * self.constant) * rows
+        last = np.full((len(rows), 1), self.constant**2)
+        if self.covariance == "diagonal":
+            return np.concatenate([np.square(rows), linear, last], axis=1)
+        if self.covariance == "spherical":
+            squares = np.einsum("ij,ij->i", rows, rows)[:, None]
+            return np.concatenate([squares, linear, last], axis=1)
+        out = np.empty((len(rows), self.columns))
+        start = 0
+        for i in range(self.d):  # one row of the upper triangle at a time, without its last entry
+            stop = start + self.d - i
+            np.multiply(rows[:, i : i + 1], rows[:, i:], out=out[:, start:stop])
+            out[:, start + 1 : stop] *= ROOT2
+            start = stop
+        out[:, start : start + self.d] = linear
+        out[:, -1] = self.constant**2
+        return out
+
+    def matrices(self, weights: Array) -> Array:
+        """The symmetric matrices of half-vectorised ``weights``, shape (..., d+1, d+1)."""
+        d = self.d
+        out = np.zeros((*weights.shape[:-1], d + 1, d + 1))
+        index = np.arange(d)
+        linear = weights[..., -d - 1 : -1] / ROOT2
+        out[..., :d, d] = out[..., d, :d] = linear
+        out[..., d, d] = weights[..., -1]
+        if self.covariance == "full":
+            rows, columns = np.triu_indices(d)
+            scale = np.where(rows == columns, 1.0, 1.0 / ROOT2)
+            out[..., rows, columns] = out[..., columns, rows] = weights[..., : -d - 1] * scale
+        elif self.covariance == "diagonal":
+            out[..., index, index] = weights[..., :d]
+        else:
+            out[..., index, index] = weights[..., :1]
+        return out

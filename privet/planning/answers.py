@@ -1,0 +1,99 @@
+"""How exact kernel answers will be, before a budget is spent.
+
+Errors are of predictions ``<w*, phi(z)>`` (margins are about one), from public numbers alone; each
+holds for all answers together with probability ``1 - beta``. ``norm_bound`` is taken as the root of
+the kernel's bound on ``K(x, x)``.
+
+    function       any number of adaptive answers     sd sigma R; T answers within sigma R q(beta/T)
+    sparse vector  T answers, at most B corrections   3 alpha        (Jain and Thakurta, Theorem 3)
+    predictions    T public points at once            sd sqrt(T) sigma R at most       (Theorem 4)
+    points drawn   the whole ball, linear kernel      see ``distinguishing.proof.md``  (Theorem 8)
+
+The paper's own bounds have unnamed constants; these are the ones that Privet proves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy.special import ndtri
+
+from privet.mechanisms.distinguishing import Space, distinguishing_design
+from privet.mechanisms.function import function_design
+from privet.mechanisms.projection import prediction_stretch, projection_design
+from privet.mechanisms.sparse_vector import sparse_vector_design
+from privet.planning.declared import Declared, whole
+from privet.planning.needed import probability
+from privet.planning.text import line
+from privet.privacy.budget import PureDP
+
+
+@dataclass(frozen=True)
+class AnswersPlan:
+    """Errors of ``queries`` answers; ``None`` where the budget's kind does not allow it."""
+
+    queries: int
+    beta: float
+    regularization: float
+    function_sd: float | None
+    function_error: float | None
+    sparse_vector_error: float
+    updates: int
+    predictions_sd: float
+    drawn_error: float
+    rounds: int
+
+    def __str__(self) -> str:
+        sure = f"with probability {1.0 - self.beta:g}"
+        if self.function_sd is None:
+            function = "not with a pure budget"
+        else:
+            function = (
+                f"standard deviation {self.function_sd:.3g} at every query; {self.queries:,} "
+                f"answers within {self.function_error:.3g} {sure}"
+            )
+        return "\n".join(
+            [
+                line("regularization", f"{self.regularization:.3g}"),
+                line("function release", function),
+                line(
+                    "sparse vector",
+                    f"{self.queries:,} answers within {self.sparse_vector_error:.3g} {sure}, at "
+                    f"most {self.updates:,} corrections",
+                ),
+                line("public points", f"standard deviation {self.predictions_sd:.3g} at most"),
+                line(
+                    "points drawn",
+                    f"linear kernel: within {self.drawn_error:.3g} everywhere {sure}, in "
+                    f"{self.rounds:,} rounds",
+                ),
+            ]
+        )
+
+
+def answers_plan(declared: Declared, queries: int, beta: float) -> AnswersPlan:
+    """All four ways, with the declarations of a plan and its own rule for the regularisation."""
+    queries, beta = whole("queries", queries, 1), probability("beta", beta)
+    loss, budget, radius = declared.row_loss, declared.budget, float(declared.norm_bound)
+    common = (loss, budget, radius, declared.regularization, declared.n)
+    sparse = sparse_vector_design(*common, declared.d, queries, beta)
+    drawn = distinguishing_design(*common, Space(declared.d), "auto", beta)
+    stretch = prediction_stretch(radius, queries, queries * radius**2)
+    predictions = projection_design(*common, queries, "predictions", stretch)
+    sd: float | None = None
+    error: float | None = None
+    if not isinstance(budget, PureDP):
+        sd = function_design(*common, declared.d).answer_sd
+        error = sd * -float(ndtri(beta / (2.0 * queries)))
+    return AnswersPlan(
+        queries=queries,
+        beta=beta,
+        regularization=sparse.minimiser.risk.regularization,
+        function_sd=sd,
+        function_error=error,
+        sparse_vector_error=sparse.error,
+        updates=sparse.epochs,
+        predictions_sd=predictions.noise.coordinate_sd,
+        drawn_error=drawn.error,
+        rounds=drawn.rounds,
+    )

@@ -1,0 +1,16 @@
+"""A privacy budget that survives the process.
+
+ledger.py    Ledger: what users call
+terms.py     what an account promises: cap, parts, rows of one person; whether a charge fits
+entry.py     one line of the ledger and its hash
+book.py      reading and appending entries, the same in every database
+audit.py     replaying a ledger from its first entry
+storage.py   what a database must give; sqlite.py and postgres.py give it
+"""
+
+from privet.privacy.ledger.entry import Entry
+from privet.privacy.ledger.ledger import Ledger
+from privet.privacy.ledger.terms import Part, Terms
+from privet.privacy.receipt import Receipt
+
+__all__ = ["Entry", "Ledger", "Part", "Receipt", "Terms"]

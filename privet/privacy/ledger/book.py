@@ -1,0 +1,159 @@
+"""Reading and appending entries inside a transaction: the same words for every database."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from privet.errors import LedgerError
+from privet.privacy.ledger.entry import Entry, Totals, checked_name, follow
+from privet.privacy.ledger.storage import Session
+from privet.privacy.ledger.terms import Terms, terms_from_json
+
+COLUMNS = "sequence, dataset, kind, key, part, body, totals, time, previous, hash"
+_NAMES = COLUMNS.split(", ")
+
+# All that a charge looks at, in one query. Each inner one finds a single entry by an index.
+_AROUND = f"""
+SELECT {COLUMNS} FROM {{table}} WHERE sequence IN (
+  (SELECT max(sequence) FROM {{table}}),
+  (SELECT max(sequence) FROM {{table}} WHERE dataset = :dataset),
+  (SELECT sequence FROM {{table}} WHERE dataset = :dataset AND kind = 'open' AND key = :dataset),
+  (SELECT sequence FROM {{table}} WHERE dataset = :dataset AND kind = :kind AND key = :key)
+) ORDER BY sequence
+"""
+# The same for a settlement, which knows the number of its reservation.
+_RESERVED = f"""
+SELECT {COLUMNS} FROM {{table}} WHERE sequence IN (
+  :number,
+  (SELECT max(sequence) FROM {{table}}),
+  (SELECT max(sequence) FROM {{table}} WHERE dataset =
+    (SELECT dataset FROM {{table}} WHERE sequence = :number)),
+  (SELECT sequence FROM {{table}} WHERE kind = 'settle' AND key = :key AND dataset =
+    (SELECT dataset FROM {{table}} WHERE sequence = :number))
+) ORDER BY sequence
+"""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Where an account stands."""
+
+    opened: Entry
+    last: Entry  # of this account
+    newest: Entry  # of the whole ledger
+    known: Entry | None  # the one that was asked for
+
+    @property
+    def terms(self) -> Terms:
+        """What was declared when the account was opened."""
+        return _terms(self.opened.body_text)
+
+    @property
+    def totals(self) -> Totals:
+        """What was charged so far."""
+        return self.last.totals
+
+
+@lru_cache(maxsize=64)
+def _terms(text: str) -> Terms:
+    return terms_from_json(json.loads(text))
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Where a reservation stands."""
+
+    reserved: Entry
+    last: Entry  # of its account
+    newest: Entry  # of the whole ledger
+    settled: Entry | None
+
+
+@dataclass(frozen=True)
+class Book:
+    """The entries, as a session sees them. What a charge builds on must carry its own hash."""
+
+    session: Session
+
+    def account(self, dataset: str, kind: str = "", key: str | None = None) -> Account:
+        """The account of an open data set, and its entry of this kind and key if there is one."""
+        found = self._around(dataset, kind, key)
+        mine = [entry for entry in found if entry.dataset == dataset]
+        opened = next((entry for entry in mine if entry.kind == "open"), None)
+        if opened is None:
+            raise LedgerError(
+                f"The data set {dataset!r} is not open in this ledger. Open it with its cap first."
+            )
+        known = next((e for e in mine if e.kind == kind and e.key == key is not None), None)
+        _trusted(opened)
+        return Account(opened, _trusted(mine[-1]), found[-1], known)
+
+    def reservation(self, number: int) -> Reservation:
+        """The reservation with this number."""
+        values = {"number": number, "key": str(number)}
+        found = self._select(_RESERVED, values)
+        reserved = next((entry for entry in found if entry.sequence == number), None)
+        if reserved is None or reserved.kind != "reserve":
+            raise LedgerError(f"There is no reservation number {number}.")
+        mine = [entry for entry in found if entry.dataset == reserved.dataset]
+        settled = next((e for e in mine if e.kind == "settle" and e.key == str(number)), None)
+        return Reservation(reserved, _trusted(mine[-1]), found[-1], settled)
+
+    def before_opening(self, dataset: str) -> Entry | None:
+        """The newest entry, of a ledger in which the data set is not open yet."""
+        found = self._around(dataset, "", None)
+        if any(entry.dataset == dataset for entry in found):
+            raise LedgerError(
+                f"The data set {dataset!r} is already open and its cap stays. Go on charging "
+                "it, or choose another name for other people's rows."
+            )
+        return found[-1] if found else None
+
+    def newest(self) -> Entry | None:
+        """The last entry of the ledger."""
+        where = "WHERE sequence = (SELECT max(sequence) FROM {table})"
+        found = self._select(f"SELECT {COLUMNS} FROM {{table}} {where}", {})
+        return found[0] if found else None
+
+    def entries(self, dataset: str | None = None) -> list[Entry]:
+        """All entries, or those of one data set, in order."""
+        where = "" if dataset is None else "WHERE dataset = :dataset"
+        values = {} if dataset is None else {"dataset": dataset}
+        return self._select(f"SELECT {COLUMNS} FROM {{table}} {where} ORDER BY sequence", values)
+
+    def append(
+        self,
+        newest: Entry | None,
+        dataset: str,
+        kind: str,
+        *,
+        key: str | None = None,
+        part: str | None = None,
+        body: str,
+        totals: str,
+    ) -> Entry:
+        """Write the entry that follows ``newest``, the last one, with canonical texts."""
+        entry = follow(newest, dataset, kind, key=key, part=part, body=body, totals=totals)
+        self.session.insert(COLUMNS, dict(zip(_NAMES, entry, strict=True)))
+        return entry
+
+    def _around(self, dataset: str, kind: str, key: str | None) -> list[Entry]:
+        checked_name("dataset", dataset)
+        return self._select(_AROUND, {"dataset": dataset, "kind": kind, "key": key})
+
+    def _select(self, sql: str, values: dict[str, Any]) -> list[Entry]:
+        return [Entry._make(row) for row in self.session.rows(_of(sql, self.session.table), values)]
+
+
+@lru_cache(maxsize=64)
+def _of(sql: str, table: str) -> str:
+    return sql.format(table=table)
+
+
+def _trusted(entry: Entry) -> Entry:
+    if entry.digest() != entry.hash:
+        raise LedgerError(f"Entry {entry.sequence} of the ledger was changed; run verify.")
+    return entry

@@ -1,0 +1,230 @@
+"""The ledger as users call it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from privet.errors import DeclarationError, LedgerError
+from privet.privacy.budget import Budget
+from privet.privacy.compose import UNITS_PER_ONE
+from privet.privacy.event import Event
+from privet.privacy.ledger.audit import audit, unsettled
+from privet.privacy.ledger.book import Account, Book
+from privet.privacy.ledger.entry import GENESIS, Entry, canonical, checked_name, totals_text
+from privet.privacy.ledger.storage import (
+    FORMAT,
+    SQLITE,
+    Session,
+    Store,
+    checked_url,
+    store_at,
+    without_password,
+)
+from privet.privacy.ledger.terms import Terms, declared_terms
+from privet.privacy.receipt import Receipt
+
+
+@dataclass(frozen=True, repr=False)
+class Ledger:
+    """A durable privacy ledger at ``url``: ``sqlite:///path`` or ``postgresql://...``.
+
+    A ``Ledger`` is a value: it can be copied, pickled, cloned with an estimator and sent to another
+    process, and all of them charge the same account. A charge is reserved durably *before* noise is
+    drawn and settled after the release; a crash in between leaves it spent.
+
+        ledger = Ledger("sqlite:///budget.db")
+        ledger.open("patients", cap=PureDP(1.0))
+        LogisticRegression(0.1, ledger=ledger, dataset="patients").fit(X, y)
+        ledger.remaining("patients")
+
+    Entries are appended, never changed. Each carries the hash of the one before it, so ``verify``
+    finds an entry that was edited, deleted or reordered. Whoever can write the file can also hash
+    it anew: a chain rewritten as a whole, cut off at its end or rolled back is found only by
+    comparing it with a ``head()`` or a ``Receipt`` that was kept elsewhere. Order is by sequence,
+    never by clock.
+    """
+
+    url: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", checked_url(self.url))
+
+    def __repr__(self) -> str:
+        return f"Ledger({without_password(self.url)!r})"
+
+    @property
+    def path(self) -> Path:
+        """The file behind the URL."""
+        if not self.url.startswith(SQLITE):
+            raise DeclarationError("This ledger is on a server: there is no file.")
+        return Path(self.url.removeprefix(SQLITE))
+
+    @property
+    def place(self) -> str:
+        """Where the ledger is, for people's eyes: the file, or the URL without its password."""
+        return str(self.path) if self.url.startswith(SQLITE) else without_password(self.url)
+
+    @property
+    def _store(self) -> Store:
+        return store_at(self.url)
+
+    # -- charging ------------------------------------------------------------------------------
+
+    def open(
+        self,
+        dataset: str,
+        cap: Budget,
+        *,
+        parts: Mapping[str, tuple[int, int]] | None = None,
+        group: int = 1,
+    ) -> None:
+        """Start the account of ``dataset`` with its ``cap``; creates the ledger if there is none.
+
+        ``parts`` names disjoint ranges of row numbers, ``{"a": (0, 5000), "b": (5000, 10000)}``,
+        that can be charged on their own: the account then costs the maximum over parts, not the
+        sum. ``group`` is the largest number of rows of one person; the cap holds for persons.
+        """
+        terms = declared_terms(cap, parts, group)
+        body, totals = canonical(terms.to_json()), totals_text(terms.nothing())
+
+        def work(session: Session) -> None:
+            book = Book(session)
+            newest = book.before_opening(dataset)
+            book.append(newest, dataset, "open", key=dataset, body=body, totals=totals)
+
+        checked_name("dataset", dataset)
+        self._store.write(work, create=True)
+
+    def reserve(
+        self, dataset: str, event: Event, key: str | None = None, part: str | None = None
+    ) -> int:
+        """Charge ``event`` durably, or raise ``BudgetExceeded``; returns the reservation's number.
+
+        A ``key`` makes the charge idempotent: the same key again returns the same reservation.
+        ``part`` charges a declared part; without it the whole data set pays.
+        """
+        if key is not None:
+            checked_name("key", key)
+        body = event.canonical()
+
+        def work(session: Session) -> int:
+            book = Book(session)
+            account = book.account(dataset, "reserve", key)
+            if account.known is not None:
+                return _same(book, account.known, body, part)
+            totals = totals_text(account.terms.admit(dataset, account.totals, event, part))
+            newest = account.newest
+            return book.append(
+                newest, dataset, "reserve", key=key, part=part, body=body, totals=totals
+            ).sequence
+
+        return self._store.write(work)
+
+    def require(self, dataset: str, event: Event, part: str | None = None) -> None:
+        """Raise ``BudgetExceeded`` unless ``event`` would fit now. Charges nothing."""
+        account = self._account(dataset)
+        account.terms.admit(dataset, account.totals, event, part)
+
+    def settle(self, reservation: int) -> Receipt:
+        """Note that the reserved release was made; once. The receipt goes with the release."""
+        body = canonical({"reservation": reservation})
+
+        def work(session: Session) -> Receipt:
+            book = Book(session)
+            found = book.reservation(reservation)
+            if found.settled is not None:
+                raise LedgerError(f"Reservation {reservation} is settled already.")
+            dataset, totals = found.reserved.dataset, found.last.totals_text
+            made = book.append(
+                found.newest, dataset, "settle", key=str(reservation), body=body, totals=totals
+            )
+            return Receipt(dataset, made.sequence, made.hash)
+
+        return self._store.write(work)
+
+    def receipt(self, reservation: int) -> Receipt:
+        """The receipt that ``settle`` gave for this reservation."""
+        found = self._store.read(lambda session: Book(session).reservation(reservation))
+        if found.settled is None:
+            raise LedgerError(f"Reservation {reservation} was never settled.")
+        return Receipt(found.reserved.dataset, found.settled.sequence, found.settled.hash)
+
+    # -- looking -------------------------------------------------------------------------------
+
+    def remaining(self, dataset: str, part: str | None = None) -> float:
+        """What is left under the cap, in the cap's own number (epsilon or rho).
+
+        Of a data set with parts: for a release from the whole, or from ``part``.
+        """
+        account = self._account(dataset)
+        return max(account.terms.room(account.totals, part), 0) / UNITS_PER_ONE
+
+    def terms(self, dataset: str) -> Terms:
+        """What was declared when the account was opened: cap, parts, rows of one person."""
+        return self._account(dataset).terms
+
+    def datasets(self) -> list[str]:
+        """The open data sets, in the order of their opening."""
+        return [entry.dataset for entry in self.entries() if entry.kind == "open"]
+
+    def entries(self, dataset: str | None = None) -> list[Entry]:
+        """All entries, or those of one data set, in order."""
+        return self._store.read(lambda session: Book(session).entries(dataset))
+
+    def orphans(self, dataset: str) -> list[Entry]:
+        """Reservations that were never settled: spent, and perhaps never released."""
+        return unsettled(self.entries(dataset))
+
+    def head(self) -> str:
+        """The hash of the newest entry; keep it elsewhere to notice a roll-back."""
+        newest = self._store.read(lambda session: Book(session).newest())
+        return GENESIS if newest is None else newest.hash
+
+    def export(self) -> Iterator[str]:
+        """The entries as JSON lines; each line's hash is of the line without it."""
+        return (entry.line() for entry in self.entries())
+
+    # -- checking ------------------------------------------------------------------------------
+
+    def verify(self, head: str | Receipt | None = None) -> None:
+        """Check the chain from its start; raises ``LedgerError`` that names the first bad entry.
+
+        Every hash is computed anew, every event priced anew and every sum added up under its cap.
+        With a ``head`` or a ``Receipt`` that was kept elsewhere, also that its entry is still
+        there, which finds a ledger that was rolled back, cut off at its end or replaced.
+        """
+        self._store.check()
+        audit(self.entries(), head)
+
+    def migrate(self) -> str:
+        """Bring a ledger of an earlier format up to date; tells the format that was found.
+
+        The ledger is verified first; its entries and their hashes stay, and an entry notes the
+        change. A ledger of today's format is left as it is.
+        """
+
+        def work(session: Session, found: str) -> str:
+            book = Book(session)
+            entries = book.entries()
+            audit(entries)
+            if found != FORMAT:
+                newest = entries[-1] if entries else None
+                body = canonical({"from": found, "to": FORMAT})
+                book.append(newest, "", "migrate", key=FORMAT, body=body, totals="[]")
+            return found
+
+        return self._store.upgrade(work)
+
+    def _account(self, dataset: str) -> Account:
+        return self._store.read(lambda session: Book(session).account(dataset))
+
+
+def _same(book: Book, known: Entry, body: str, part: str | None) -> int:
+    """The reservation of a repeated key: of the same event, and not yet released."""
+    if known.body_text != body or known.part != part:
+        raise LedgerError(f"The key {known.key!r} was used for another release.")
+    if book.reservation(known.sequence).settled is not None:
+        raise LedgerError(f"The release with key {known.key!r} was made already.")
+    return known.sequence

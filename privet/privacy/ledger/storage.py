@@ -1,0 +1,116 @@
+"""What a database must give a ledger, and which database a URL names.
+
+sqlite:///budget.db                    a file, by the standard library
+postgresql://user@host/database        a server, by SQLAlchemy and psycopg (extra ``postgres``)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from privet.errors import DeclarationError
+
+Result = TypeVar("Result")
+
+#: The format that this release writes. Older ones are migrated; any other is refused.
+FORMAT = "privet-ledger-2"
+FIRST_FORMAT = "privet-ledger-1"
+
+#: How long a charge waits for another process to finish its own, in seconds.
+PATIENCE = 30.0
+
+SQLITE = "sqlite:///"
+POSTGRES = "postgresql://"
+
+NOT_THERE = (
+    "There is no ledger at {place}. Create it with Ledger.open or `privet ledger open`; a ledger "
+    "that disappeared must be restored, not re-created."
+)
+FOREIGN = (
+    "What is at {place} is not a ledger that this Privet knows: its tables are another "
+    "program's, or a newer Privet's. It was left as it is; check the address, or upgrade Privet."
+)
+OLDER = (
+    "The ledger at {place} was written by an earlier Privet ({found}). Bring it up to date with "
+    "`privet ledger migrate` or Ledger.migrate(); its entries and their hashes stay."
+)
+
+
+class Session(Protocol):
+    """An open transaction. Values are bound by name: ``:name`` in the text."""
+
+    @property
+    def table(self) -> str:
+        """The table of entries."""
+
+    def rows(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """What a query for entries finds, by number: one consistent view."""
+
+    def insert(self, columns: str, values: Mapping[str, Any]) -> None:
+        """Append an entry."""
+
+
+class Store(Protocol):
+    """A place where a ledger is kept. A value: it holds no connection of its own.
+
+    A write is decided on what *one* query found, and appends one entry, which follows the newest
+    that this query found. A store must make sure that nobody else's entry comes between, and that
+    the entry is durable when ``write`` returns.
+    """
+
+    @property
+    def place(self) -> str:
+        """The place in words, without a password."""
+
+    def read(self, work: Callable[[Session], Result]) -> Result:
+        """What ``work`` finds."""
+
+    def write(self, work: Callable[[Session], Result], *, create: bool = False) -> Result:
+        """What ``work`` returns, when what it appended is durable; nothing, where it raises."""
+
+    def upgrade(self, work: Callable[[Session, str], Result]) -> Result:
+        """As ``write``, of any known format, which is told, with the tables of today's."""
+
+    def check(self) -> None:
+        """Raise ``LedgerError`` where the database itself finds that it is damaged."""
+
+
+def checked_url(url: Any) -> str:
+    """The URL of a ledger; a file's is made absolute, so that it means the same everywhere."""
+    if not isinstance(url, str) or not url.startswith((SQLITE, POSTGRES)):
+        raise DeclarationError(
+            f"A ledger URL looks like {SQLITE}budget.db or {POSTGRES}user@host/database, got "
+            f"{without_password(url) if isinstance(url, str) else url!r}."
+        )
+    if url.startswith(POSTGRES):
+        return url
+    place = url.removeprefix(SQLITE)
+    if not place or place.startswith((":", "file:")):
+        raise DeclarationError("A ledger needs a file: one in memory would forget the budget.")
+    return SQLITE + str(Path(place).absolute())
+
+
+def without_password(url: str) -> str:
+    """The URL for people's eyes."""
+    parts = urlsplit(url)
+    user, _, host = parts.netloc.rpartition("@")
+    name, colon, _ = user.partition(":")
+    netloc = f"{name}{':***' if colon else ''}@{host}" if user else host
+    query = "?..." if "password" in parts.query else f"?{parts.query}" if parts.query else ""
+    return urlunsplit((parts.scheme, netloc, parts.path, "", "")) + query
+
+
+@lru_cache(maxsize=64)
+def store_at(url: str) -> Store:
+    """The store that a checked URL names."""
+    if url.startswith(SQLITE):
+        from privet.privacy.ledger.sqlite import SqliteStore
+
+        return SqliteStore(Path(url.removeprefix(SQLITE)))
+    from privet.privacy.ledger.postgres import PostgresStore
+
+    return PostgresStore(url)

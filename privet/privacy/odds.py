@@ -1,0 +1,118 @@
+"""What a guarantee leaves to an attacker who knows every other row.
+
+Two tables differ in one record; he sees the release and must say which it was.
+
+    attacker_accuracy   how often he is right at most, from even odds
+    detection           how often he finds the record at most, at a given rate of false alarms
+    sure_odds           by how much the odds can change, and in which share of releases by more
+    posterior           how sure he can be after the release, given how sure he was
+
+All follow from the budget, not from a table. Hits and false alarms:
+
+    pure, (eps, delta)   min(delta + e^eps a, 1 - (1 - delta - a)/e^eps)
+    zCDP                 the least of these over (eps, delta) pairs that rho implies
+
+The first line is Kairouz, Oh and Viswanath 2015, the conversion Canonne, Kamath and Steinke 2020.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.curves import GaussianCurve, renyi_epsilon
+
+Array = NDArray[np.float64]
+#: "except with this probability" where a budget has no delta of its own
+RARE = 1e-6
+#: an (eps, delta) guarantee bounds the odds but for this many times delta
+TIMES = 10.0
+_DELTAS = np.geomspace(1e-9, 0.7, 48)
+
+
+def attacker_accuracy(budget: Budget) -> float:
+    """The largest probability of a right guess from even odds.
+
+        pure eps        e^eps/(1 + e^eps)
+        (eps, delta)    (e^eps + delta)/(1 + e^eps)       (Kairouz, Oh and Viswanath 2015)
+        rho-zCDP        (1 + TV)/2, TV <= min(sqrt(rho/2), sqrt(1 - e^-rho))
+
+    The last by Pinsker's and by Bretagnolle and Huber's inequality: the Kullback-Leibler divergence
+    is at most rho.
+    """
+    if isinstance(budget, ZCDP):
+        pinsker, other = math.sqrt(budget.rho / 2.0), math.sqrt(-math.expm1(-budget.rho))
+        return (1.0 + min(pinsker, other)) / 2.0
+    if isinstance(budget, PureDP | ApproxDP):
+        delta = budget.delta if isinstance(budget, ApproxDP) else 0.0
+        odds = math.exp(-budget.epsilon)
+        return (1.0 + delta * odds) / (1.0 + odds)
+    return 1.0
+
+
+def odds_factor(budget: Budget) -> float | None:
+    """``e^eps``: by what factor the odds can change; zCDP has no such factor."""
+    if isinstance(budget, PureDP | ApproxDP):
+        return exp(budget.epsilon)
+    return None
+
+
+def pairs(budget: Budget) -> list[tuple[float, float]]:
+    """(epsilon, delta) pairs that a release with this guarantee satisfies."""
+    if isinstance(budget, PureDP):
+        return [(budget.epsilon, 0.0)]
+    if isinstance(budget, ApproxDP):
+        return [(budget.epsilon, budget.delta)]
+    variation = 2.0 * attacker_accuracy(budget) - 1.0  # delta at epsilon = 0
+    found = [(converted(budget, float(delta)), float(delta)) for delta in _DELTAS]
+    return [*found, (0.0, variation)]
+
+
+def converted(budget: Budget, delta: float = RARE) -> float:
+    """The epsilon of a zCDP guarantee at ``delta``."""
+    assert isinstance(budget, ZCDP)  # the one kind that needs it
+    return max(renyi_epsilon([GaussianCurve(budget.rho)], delta), 0.0)
+
+
+def detection(budget: Budget, false_alarms: Array) -> Array:
+    """The largest share of hits at each share of false alarms."""
+    best = np.ones_like(false_alarms)
+    for epsilon, delta in pairs(budget):
+        best = np.minimum(best, delta + exp(epsilon) * false_alarms)
+        best = np.minimum(best, 1.0 - (1.0 - delta - false_alarms) * math.exp(-epsilon))
+    return np.clip(best, 0.0, 1.0)
+
+
+def sure_odds(budget: Budget) -> tuple[float, float]:
+    """(epsilon, rare): the odds change by at most ``e^epsilon``, but for releases this ``rare``.
+
+        pure eps        eps, never more
+        (eps, delta)    eps - log(1 - delta/rare), rare = 10 delta
+        rho-zCDP        rho + 2 sqrt(rho log(1/rare)), rare = 1e-6
+
+    An (eps, delta) guarantee does *not* say that the odds change by more than ``e^eps`` only with
+    probability delta. Where they do by more than ``e^(eps + t)``, on S, ``P(S) <= e^eps Q(S) +
+    delta`` and ``Q(S) <= e^-(eps + t) P(S)``, so ``P(S) <= delta/(1 - e^-t)`` (Kasiviswanathan and
+    Smith 2014, Lemma 3.3). The third line is Markov's inequality for the Renyi divergence (Bun and
+    Steinke 2016, the proof of Proposition 1.3).
+    """
+    if isinstance(budget, PureDP):
+        return budget.epsilon, 0.0
+    if isinstance(budget, ApproxDP):
+        rare = min(TIMES * budget.delta, (1.0 + budget.delta) / 2.0)  # a probability below 1
+        return budget.epsilon - math.log1p(-budget.delta / rare), rare
+    assert isinstance(budget, ZCDP)  # the third and last kind
+    return budget.rho + 2.0 * math.sqrt(budget.rho * math.log(1.0 / RARE)), RARE
+
+
+def posterior(epsilon: float, priors: Array) -> Array:
+    """The largest belief after the release for each belief before."""
+    return priors / (priors + (1.0 - priors) * math.exp(-epsilon))
+
+
+def exp(epsilon: float) -> float:
+    """``e^epsilon``, and a very large number where it cannot be held."""
+    return math.exp(min(epsilon, 700.0))

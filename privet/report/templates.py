@@ -1,0 +1,42 @@
+"""Templates to pages, and pages to files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from privet.errors import MissingExtra
+
+
+def rendered(name: str, **values: Any) -> str:
+    """The template of this name, with every value escaped and a missing one an error."""
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ImportError as error:
+        raise MissingExtra("Pages need Jinja2, the extra 'cli'.") from error
+    environment = Environment(
+        loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return str(environment.get_template(name).render(**values))
+
+
+def _source(name: str) -> str:
+    return files("privet.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def write_page(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a page, all or nothing."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        # a page is for others to read; the temporary file was not
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

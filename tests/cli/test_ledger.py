@@ -1,0 +1,112 @@
+"""``privet ledger``: parts, persons, what remains, what a model file knows, older files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from privet import Ledger
+from tests.cli.people import misused, refused, run
+from tests.strategies import pure_event
+
+OLD = Path(__file__).parents[1] / "reference" / "ledger-format-1.db"
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    """A ledger of a data set in two parts, for persons with two rows."""
+    place = tmp_path / "b.db"
+    opened = run(
+        *("ledger", "open", place, "people", "--epsilon", 2, "--group", 2),
+        *("--part", "south=0:500", "--part", "north=500:900"),
+    )
+    assert opened.exit_code == 0
+    assert "a person with at most 2 rows" in " ".join(opened.stdout.split())
+    assert "rows 500 to 899" in opened.stdout
+    return place
+
+
+@pytest.mark.parametrize("name", ["open", "show", "remaining", "verify", "export", "migrate"])
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    result = run("ledger", name, "--help", env={"COLUMNS": "120"})
+    assert result.exit_code == 0
+    assert f"Example: privet ledger {name}" in result.stdout
+
+
+def test_what_remains_of_parts(parts: Path) -> None:
+    Ledger(f"sqlite:///{parts}").reserve("people", pure_event(0.5), part="south")
+    assert run("ledger", "remaining", parts, "people").stdout == "1\n"
+    assert run("ledger", "remaining", parts, "people", "--part", "north").stdout == "2\n"
+    told = json.loads(run("ledger", "remaining", parts, "people", "--json").stdout)
+    assert told["remaining"] == 1.0
+    assert told["group"] == 2
+    assert told["parts"] == {"north": [500, 900], "south": [0, 500]}
+    assert told["ledger"] == str(parts)
+    refused(run("ledger", "remaining", parts, "people", "--part", "east"), "no part 'east'")
+    refused(run("ledger", "remaining", parts, "nobody"), "not open")
+    shown = run("ledger", "show", parts)
+    assert "Left in north 2" in " ".join(shown.stdout.split())
+    assert "of south" in shown.stdout
+    assert "never released" in shown.stdout
+    account = json.loads(run("ledger", "show", parts, "--json").stdout)["accounts"][0]
+    assert account["remaining_in_parts"] == {"north": 2.0, "south": 1.0}
+    assert account["releases"][0]["part"] == "south"
+    assert account["cap"] == {"kind": "pure", "epsilon": 2.0}
+
+
+@pytest.mark.parametrize("part", ["a", "a=1", "=1:2", "a=x:2", "a=1:", "a=-1:2"])
+def test_parts_are_ranges(tmp_path: Path, part: str) -> None:
+    place = tmp_path / "b.db"
+    misused(run("ledger", "open", place, "p", "--epsilon", 1, "--part", part), "--part")
+    assert not place.exists()
+
+
+def test_parts_that_overlap_are_refused(tmp_path: Path) -> None:
+    both = ["--part", "a=0:10", "--part", "b=5:20"]
+    refused(run("ledger", "open", tmp_path / "b.db", "p", "--epsilon", 1, *both), "share rows")
+    refused(run("ledger", "open", tmp_path / "b.db", "p", "--epsilon", 1, "--group", 0), "group")
+    twice = ["--part", "a=0:10", "--part", "a=10:20"]
+    misused(run("ledger", "open", tmp_path / "b.db", "p", "--epsilon", 1, *twice), "new name")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_file_knows_its_entry(people: Path, tmp_path: Path) -> None:
+    ledger, model = tmp_path / "b.db", tmp_path / "m.privet"
+    run("ledger", "open", ledger, "people", "--epsilon", 2)
+    trained = run(
+        *("train", people / "people.csv", "--schema", people / "schema.toml", "--epsilon", 1),
+        *("--ledger", ledger, "--dataset", "people", "--out", model),
+    )
+    assert trained.exit_code == 0
+    assert run("ledger", "verify", ledger, "--model", model).exit_code == 0
+    misused(run("ledger", "verify", ledger, "--model", model, "--head", "0"), "not both")
+    refused(run("ledger", "verify", ledger, "--model", people / "model.privet"), "no receipt")
+    connection = sqlite3.connect(ledger)
+    connection.execute("DELETE FROM entries WHERE sequence > 1")
+    connection.commit()
+    connection.close()
+    assert run("ledger", "verify", ledger).exit_code == 0
+    refused(run("ledger", "verify", ledger, "--model", model), "rolled back")
+
+
+def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path) -> None:
+    place = tmp_path / "b.db"
+    shutil.copy(OLD, place)
+    refused(run("ledger", "show", place), "privet ledger migrate")
+    told = json.loads(run("ledger", "migrate", place, "--json").stdout)
+    assert (told["from"], told["to"]) == ("privet-ledger-1", "privet-ledger-2")
+    assert "up to date" in run("ledger", "migrate", place).stdout
+    assert json.loads(run("ledger", "verify", place, "--json").stdout)["entries"] == 8
+    shutil.copy(OLD, tmp_path / "c.db")
+    assert "Migrated" in run("ledger", "migrate", tmp_path / "c.db").stdout
+    assert run("ledger", "remaining", place, "patients").stdout == "0.5\n"
+
+
+def test_a_server_without_a_password_on_the_screen() -> None:
+    result = run("ledger", "show", "postgresql://me:s3cret@127.0.0.1:1/db?connect_timeout=2")
+    assert result.exit_code == 1
+    assert "s3cret" not in result.stdout + result.stderr

@@ -1,0 +1,155 @@
+"""Intervals: coverage over simulations, agreement with known formulas, no empty ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest
+from sklearn.metrics import roc_auc_score
+
+from privet.evaluation.calibration import calibration_error
+from privet.evaluation.consistent import alone, joined
+from privet.evaluation.rates import Array, Ratios
+from privet.evaluation.roc import NoisyCurves
+
+SIMULATIONS = 2000
+#: passed but for one run in a million where the coverage is from 0.937 to 0.963
+LOWEST, HIGHEST = binom.ppf(5e-7, SIMULATIONS, 0.937), binom.ppf(1 - 5e-7, SIMULATIONS, 0.963)
+
+
+def noise(scale: float, shape: tuple[int, ...]) -> Array:
+    return np.random.default_rng().laplace(0.0, scale, shape)
+
+
+def group_rate(rate: float, n: int, scale: float) -> Ratios:
+    """A rate within three tenths of the rows, from a table of four cells."""
+    cells = [0.3 * rate, 0.3 * (1.0 - rate), 0.4, 0.3]
+    counts = np.random.default_rng().multinomial(n, cells, SIMULATIONS)
+    table = alone(counts + noise(scale, counts.shape), n, 2.0 * scale**2, 12.0 * scale**4)
+    return table.ratios([(np.array([1.0, 0, 0, 0]), np.array([1.0, 1.0, 0, 0]))])
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.03, 0.4, 1.0])
+@pytest.mark.parametrize(("n", "scale"), [(100, 1.0), (1000, 8.0), (5000, 3.0)])
+def test_rates_are_covered(rate: float, n: int, scale: float) -> None:
+    ratios = group_rate(rate, n, scale)
+    inside = ratios.accepts(np.full((SIMULATIONS, 1), rate), 0.95)[:, 0]
+    assert LOWEST <= inside.sum() <= HIGHEST
+
+
+def test_the_coverage_test_sees_noise_that_is_not_counted() -> None:
+    ratios = group_rate(0.4, 1000, 8.0)
+    blind = Ratios(
+        ratios.n,
+        ratios.numerator,
+        ratios.denominator,
+        0.0 * ratios.noise_variance,
+        0.0 * ratios.noise_fourth,
+    )
+    inside = blind.accepts(np.full((SIMULATIONS, 1), 0.4), 0.95)[:, 0]
+    assert inside.sum() < LOWEST
+
+
+def test_the_interval_is_the_set_that_is_not_rejected() -> None:
+    ratios = group_rate(0.1, 300, 3.0)
+    lower, upper = ratios.intervals(0.95)
+    for rate in (0.0, 0.05, 0.1, 0.3):
+        accepted = ratios.accepts(np.full((SIMULATIONS, 1), rate), 0.95)[:, 0]
+        within = (lower - 1e-4 <= rate) & (rate <= upper + 1e-4)
+        assert (accepted <= within).all()
+        clearly = (lower + 1e-4 < rate) & (rate < upper - 1e-4)
+        assert (clearly <= accepted).all()
+    assert (lower <= upper).all()
+    assert (lower >= 0.0).all()
+    assert (upper <= 1.0).all()
+
+
+@pytest.mark.parametrize("right", [300, 450, 700])
+def test_without_noise_it_is_close_to_wilson(right: int) -> None:
+    ratios = Ratios(
+        1000.0, np.array([float(right)]), np.array([1000.0]), np.zeros((1, 3)), np.zeros((1, 5))
+    )
+    lower, upper = ratios.intervals(0.95)
+    known = binomtest(right, 1000).proportion_ci(0.95, method="wilson")
+    assert lower[0] == pytest.approx(known.low, abs=1e-3)
+    assert upper[0] == pytest.approx(known.high, abs=1e-3)
+
+
+def test_a_higher_level_is_wider_and_a_lost_denominator_tells_nothing() -> None:
+    ratios = group_rate(0.4, 500, 2.0)
+    narrow, wide = ratios.intervals(0.8), ratios.intervals(0.99)
+    assert (wide[0] <= narrow[0]).all()
+    assert (wide[1] >= narrow[1]).all()
+    lost = Ratios(
+        100.0, np.array([5.0]), np.array([-3.0]), np.array([[4.0, 0.0, 9.0]]), np.zeros((1, 5))
+    )
+    lower, upper = lost.intervals(0.95)
+    assert (lower[0], upper[0]) == (0.0, 1.0)
+    assert np.isnan(lost.estimates(0.95)[0])
+
+
+def curves(n: int, scale: float, shift: float) -> tuple[NoisyCurves, float]:
+    bins = np.arange(16)
+    q = np.exp(-0.5 * ((bins - 6.0) / 3.0) ** 2)
+    p = np.exp(-0.5 * ((bins - 6.0 - shift) / 3.0) ** 2)
+    p, q = p / p.sum(), q / q.sum()
+    counts = np.random.default_rng().multinomial(n, np.concatenate([0.3 * p, 0.7 * q]), SIMULATIONS)
+    noisy = counts + noise(scale, counts.shape)
+    kernel = (np.sign(bins[:, None] - bins[None, :]) + 1.0) / 2.0
+    return NoisyCurves(noisy[:, :16], noisy[:, 16:], 2.0 * scale**2), float(p @ kernel @ q)
+
+
+@pytest.mark.parametrize(
+    ("n", "scale", "shift"), [(400, 1.0, 0.0), (2000, 6.0, 4.0), (2000, 1.0, 8.0)]
+)
+def test_areas_are_covered(n: int, scale: float, shift: float) -> None:
+    found, area = curves(n, scale, shift)
+    assert found.usable.mean() > 0.99
+    lower, upper = found.intervals(0.95)
+    inside = ((lower <= area) & (area <= upper)).sum()
+    assert LOWEST <= inside <= HIGHEST
+
+
+def test_the_noisy_area_is_unbiased_and_its_noise_counts() -> None:
+    found, area = curves(2000, 6.0, 4.0)
+    p, q = found.totals
+    wins = found.wins() - area * p * q
+    assert abs(wins.mean()) < 5.2 * wins.std() / np.sqrt(SIMULATIONS)
+    rows, extra = found.variances(np.full(SIMULATIONS, area))
+    assert np.mean(rows + extra) == pytest.approx(wins.var(), rel=0.25)
+    assert np.mean(rows) < 0.7 * wins.var()
+
+
+def test_without_noise_the_area_is_scikit_learns() -> None:
+    generator = np.random.default_rng(3)
+    score, y = generator.integers(16, size=500), generator.integers(2, size=500)
+    counts = [np.bincount(score[y == c], minlength=16)[None] * 1.0 for c in (1, 0)]
+    found = NoisyCurves(*counts, 1e-9)
+    assert found.estimates()[0] == pytest.approx(roc_auc_score(y, score))
+
+
+def test_joined_tables_agree_and_are_less_noisy() -> None:
+    counts = np.random.default_rng().multinomial(900, np.full(12, 1 / 12), SIMULATIONS)
+    fine = counts + noise(4.0, counts.shape)
+    coarse = counts.reshape(-1, 3, 4).sum(axis=1)
+    whole = coarse + noise(4.0, coarse.shape)
+    large, small = joined(whole, fine, 900, (32.0, 32.0), (12 * 256.0, 12 * 256.0))
+    np.testing.assert_allclose(small.values.reshape(-1, 3, 4).sum(axis=1), large.values)
+    np.testing.assert_allclose(large.values.sum(axis=1), 900.0)
+    first = np.eye(4)[0]
+    declared = float((large.weights(first) ** 2 * large.variance).sum())
+    error = (large.values - coarse)[:, 0]
+    assert error.var() == pytest.approx(declared, rel=0.3)
+    assert declared < 32.0 * 0.75 * 0.9  # less than one table alone, made to add up
+
+
+def test_the_calibration_error_is_covered_and_not_inflated() -> None:
+    middle = (np.arange(10) + 0.5) / 10
+    cells = np.concatenate([0.1 * (1.0 - middle), 0.1 * middle])  # perfectly calibrated
+    counts = np.random.default_rng().multinomial(2000, cells, SIMULATIONS)
+    table = alone(counts + noise(4.0, counts.shape), 2000, 32.0, 12 * 256.0)
+    estimate, lower, upper = calibration_error(table, 0.95)
+    assert (lower <= 1e-9).sum() >= binom.ppf(5e-7, SIMULATIONS, 0.95)
+    raw = np.abs(table.values[:, 10:] - middle * (table.values[:, :10] + table.values[:, 10:]))
+    assert estimate.mean() < 0.75 * (raw.sum(axis=1) / 2000).mean()
+    assert (estimate <= upper).all()

@@ -1,0 +1,68 @@
+"""Tails and quantiles of a normal number plus a coordinate of noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm, t
+
+from privet.inference.mixture import quantile, two_sided_tail, variances
+from privet.noise import Gaussian, SphericalLaplace
+from privet.randomness import InsecureSeed
+
+NONE, ONE = np.zeros(1), np.ones(1)
+
+
+@given(tail=st.floats(1e-8, 0.5), scale=st.floats(1e-3, 1e3))
+def test_one_dimension_is_laplace(tail: float, scale: float) -> None:
+    law = SphericalLaplace(scale, 1)
+    assert quantile(tail, NONE, ONE, law)[0] == pytest.approx(-scale * math.log(tail), rel=1e-7)
+
+
+def test_far_tails_of_laplace() -> None:
+    sizes = np.array([1.0, 10.0, 100.0, 200.0])
+    flat = np.zeros(4), np.ones(4)
+    np.testing.assert_allclose(
+        two_sided_tail(sizes, *flat, SphericalLaplace(1.0, 1)), np.exp(-sizes), rtol=1e-4
+    )
+
+
+@given(
+    tail=st.floats(1e-6, 0.5),
+    normal=st.floats(0.0, 100.0),
+    spread=st.floats(1e-3, 100.0),
+    dimension=st.integers(1, 400),
+)
+def test_the_quantile_has_its_tail(
+    tail: float, normal: float, spread: float, dimension: int
+) -> None:
+    for law in (SphericalLaplace(0.7, dimension), Gaussian(0.7, dimension)):
+        parts = np.array([normal]), np.array([spread])
+        size = quantile(tail, *parts, law)
+        assert two_sided_tail(size, *parts, law)[0] == pytest.approx(tail, rel=1e-6)
+
+
+def test_normal_limits() -> None:
+    parts = np.array([4.0]), np.array([9.0])
+    law = Gaussian(2.0, 3)
+    assert variances(*parts, law)[0] == 40.0
+    assert quantile(0.05, *parts, law)[0] == pytest.approx(norm.isf(0.025) * math.sqrt(40.0))
+    nearly = SphericalLaplace(1e-9, 3)
+    assert quantile(0.05, *parts, nearly)[0] == pytest.approx(norm.isf(0.025) * 2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("dimension", [2, 12])
+def test_against_draws(dimension: int) -> None:
+    """The share of draws beyond the quantile, false alarm 1e-6."""
+    law, k = SphericalLaplace(0.5, dimension), 200_000
+    seed = int(np.random.SeedSequence().generate_state(1)[0])
+    noise = law.sample(InsecureSeed(seed), k)[:, 0]
+    z = np.random.default_rng(seed).normal(size=k)
+    parts = np.array([0.3]), np.array([2.0])
+    size = quantile(0.1, *parts, law)[0]
+    share = (np.abs(math.sqrt(0.3) * z + math.sqrt(2.0) * noise) > size).mean()
+    assert abs(share - 0.1) < t.isf(5e-7, 1e6) * math.sqrt(0.09 / k)

@@ -1,0 +1,98 @@
+"""Selections have the probabilities that their theorems are about, and cost what they say."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from privet import ZCDP, ApproxDP, PureDP
+from privet.audit.finding import FALSE_ALARM
+from privet.errors import DeclarationError
+from privet.mechanisms.selection import (
+    EXPONENTIAL,
+    PERMUTE_AND_FLIP,
+    Method,
+    select,
+    selection_epsilon,
+    selection_event,
+)
+from privet.privacy import event_from_json
+from privet.randomness import InsecureSeed, Randomness, SystemRandomness
+
+Array = NDArray[np.float64]
+SCORES = np.array([3.0, 2.0, 2.5, 0.0])
+
+
+def exponential(scores: Array, epsilon: float, sensitivity: float) -> Array:
+    weights = np.exp(epsilon * (scores - scores.max()) / (2.0 * sensitivity))
+    return np.asarray(weights / weights.sum())
+
+
+def permute_and_flip(scores: Array, epsilon: float, sensitivity: float) -> Array:
+    """By definition: in random order, each is taken with its probability."""
+    keep = np.exp(epsilon * (scores - scores.max()) / (2.0 * sensitivity))
+    total = np.zeros(len(scores))
+    for order in permutations(range(len(scores))):
+        left = 1.0
+        for i in order:
+            total[i] += left * keep[i]
+            left *= 1.0 - keep[i]
+    return total / math.factorial(len(scores))
+
+
+LAWS = {EXPONENTIAL: exponential, PERMUTE_AND_FLIP: permute_and_flip}
+DRAWS = 1500
+
+
+@pytest.mark.parametrize("method", LAWS)
+@pytest.mark.parametrize("secure", [True, False])
+def test_the_law(method: Method, secure: bool) -> None:
+    fresh = int(np.random.default_rng().integers(1 << 40))
+    randomness: Randomness = SystemRandomness() if secure else InsecureSeed(fresh)
+    drawn = [select(SCORES, 1.0, randomness, sensitivity=0.5, method=method) for _ in range(DRAWS)]
+    counts, law = np.bincount(drawn, minlength=4), LAWS[method]
+    assert stats.chisquare(counts, DRAWS * law(SCORES, 1.0, 0.5)).pvalue > FALSE_ALARM
+    wrong = law(SCORES, 2.0, 0.5)  # the factor two forgotten
+    assert stats.chisquare(counts, DRAWS * wrong).pvalue < FALSE_ALARM
+
+
+@pytest.mark.parametrize("method", LAWS)
+def test_neighbours_differ_by_epsilon_at_most(method: Method) -> None:
+    """The exact laws of score lists that differ by the sensitivity, up or down, everywhere."""
+    law = LAWS[method]
+    first = law(SCORES, 1.0, 0.5)
+    for signs in np.ndindex(2, 2, 2, 2):
+        ratio = np.log(law(SCORES + 0.5 - np.array(signs), 1.0, 0.5) / first)
+        assert np.abs(ratio).max() <= 1.0 + 1e-12
+        if method == EXPONENTIAL:
+            assert np.ptp(ratio) <= 1.0 + 1e-12  # bounded range, hence eps^2/8
+
+
+def test_events_cost_the_budget() -> None:
+    assert selection_epsilon(ZCDP(0.5)) == pytest.approx(2.0)
+    assert selection_epsilon(ZCDP(0.5), PERMUTE_AND_FLIP) == pytest.approx(1.0)
+    for budget in (PureDP(0.7), ZCDP(0.2)):
+        for method in LAWS:
+            event = selection_event(budget, 100, 4, method=method)
+            assert event.curves[0].pure == pytest.approx(selection_epsilon(budget, method))
+            if isinstance(budget, ZCDP):
+                assert event.curves[0].zcdp == pytest.approx(budget.rho)
+            assert event_from_json(event.to_json()) == event
+            assert event.renyi(1e6) <= event.curves[0].pure
+
+
+def test_wrong_declarations_are_refused() -> None:
+    rng = SystemRandomness()
+    with pytest.raises(DeclarationError, match="finite scores"):
+        select([1.0, math.nan], 1.0, rng)
+    with pytest.raises(DeclarationError, match="permute_and_flip"):
+        select(SCORES, 1.0, rng, method="report_noisy_max")  # type: ignore[arg-type]
+    with pytest.raises(DeclarationError, match="split"):
+        selection_epsilon(ApproxDP(1.0, 1e-6))
+    with pytest.raises(DeclarationError, match="sensitivity"):
+        select(SCORES, 1.0, rng, sensitivity=0.0)

@@ -1,0 +1,251 @@
+"""The arithmetic of an account: parts, persons, and the JSON it is declared in."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privet import ZCDP, ApproxDP, PureDP
+from privet.errors import BudgetExceeded, DeclarationError, LedgerError
+from privet.privacy import Budget, Event, Filter
+from privet.privacy.compose import FILTER_ORDERS, UNITS_PER_ONE, add_costs, costs, units
+from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.group import for_group
+from privet.privacy.ledger.terms import Terms, costs_for, declared_terms, terms_from_json
+from tests.strategies import budgets, event, events, gaussian_event, pure_event
+
+PARTS = {"a": (0, 500), "b": (500, 1000)}
+charges = st.lists(
+    st.tuples(
+        st.one_of(st.floats(1e-3, 0.5).map(pure_event), st.floats(1e-5, 0.1).map(gaussian_event)),
+        st.sampled_from(["a", "b", None]),
+    ),
+    max_size=12,
+)
+
+
+@given(charges, budgets(2.0))
+@settings(max_examples=60)
+def test_each_part_is_an_account_of_its_own(
+    asked: list[tuple[Event, str | None]], cap: Any
+) -> None:
+    """A charge is admitted exactly if every part's own list of events stays under the filter."""
+    terms = declared_terms(cap, PARTS, 1)
+    totals, spent = terms.nothing(), {name: list[Event]() for name in PARTS}
+    for made, part in asked:
+        touched = [part] if part is not None else list(PARTS)
+        fits = all(Filter(cap).admits(spent[name], made) for name in touched)
+        if fits:
+            totals = terms.admit("people", totals, made, part)
+            for name in touched:
+                spent[name].append(made)
+        else:
+            with pytest.raises(BudgetExceeded):
+                terms.admit("people", totals, made, part)
+    assert terms.room(totals) >= (0 if any(spent.values()) else -1)
+
+
+def test_parts_may_fit_in_different_calculi() -> None:
+    """One part is full of pure releases, the other of Gaussian ones; a maximum taken column by
+    column would fit nowhere."""
+    cap = ApproxDP(1.0, 1e-6)
+    terms = declared_terms(cap, PARTS, 1)
+    totals = terms.admit("people", terms.nothing(), pure_event(0.99), "a")
+    totals = terms.admit("people", totals, gaussian_event(0.01), "b")
+    worst = tuple(
+        None if x is None or y is None else max(x, y) for x, y in zip(*totals, strict=True)
+    )
+    assert Filter(cap).room(worst) < 0
+    assert terms.room(totals) >= 0
+
+
+def test_a_persons_rows_may_lie_in_both_parts() -> None:
+    """So all parts must fit in one and the same calculus."""
+    cap = ApproxDP(4.0, 1e-6)
+    terms = declared_terms(cap, PARTS, 2)
+    totals = terms.admit("people", terms.nothing(), pure_event(1.99), "a")
+    with pytest.raises(BudgetExceeded):
+        terms.admit("people", totals, gaussian_event(0.01), "b")
+    alone = declared_terms(cap, PARTS, 1)
+    totals = alone.admit("people", alone.nothing(), pure_event(1.99), "a")
+    alone.admit("people", totals, gaussian_event(0.01), "b")
+
+
+@given(events(2.0), st.integers(2, 9))
+@settings(max_examples=40)
+def test_a_group_pays_what_the_group_theorems_say(made: Event, k: int) -> None:
+    """Exactly k and k^2 times; at Renyi orders never less than for one row."""
+    try:
+        grouped = costs_for(made, k)
+    except LedgerError:
+        assert math.isinf(made.pure())
+        assert math.isinf(made.zcdp())
+        return
+    pure, zcdp, *renyi = costs(made)
+    assert grouped[0] == (None if pure is None else k * pure)
+    assert grouped[1] == (None if zcdp is None else k * k * zcdp)
+    for order, one, many in zip(FILTER_ORDERS, renyi, grouped[2:], strict=True):
+        if many is None:
+            continue
+        assert one is not None
+        assert many >= one - 1
+        bounds = [k * made.pure(), k * k * order * made.zcdp()]
+        assert many <= units(min(bounds))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("cap", [PureDP(1.0), ZCDP(0.3)], ids=str)
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_a_cap_for_persons_is_the_cap_of_their_group(cap: Budget, k: int) -> None:
+    """Releases under a cap for k rows have, as a group, no more than the cap."""
+    terms, totals = Terms(cap, group=k), Terms(cap, group=k).nothing()
+    made = pure_event(0.01) if isinstance(cap, PureDP) else gaussian_event(0.001)
+    count = 0
+    while terms.room(terms.charged(totals, made, None)) >= 0:
+        totals, count = terms.charged(totals, made, None), count + 1
+    assert count == math.floor(1.0 / (0.01 * k) + 1e-9) or isinstance(cap, ZCDP)
+    one = made.claim
+    whole = type(one)(count * next(iter(one.facts().values())) * (1 - 1e-12))
+    assert cap.covers(for_group(whole, k))
+    assert not cap.covers(for_group(type(one)(next(iter(whole.facts().values())) * 1.2), k))
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_renyi_bounds_of_a_group(k: int) -> None:
+    """Randomised response and a Gaussian, k rows apart, stay below what is charged."""
+    for order, charged in zip(FILTER_ORDERS, costs_for(pure_event(0.4), k)[2:], strict=True):
+        assert charged is not None
+        assert charged / UNITS_PER_ONE >= PureCurve(0.4 * k).renyi(order) * (1 - 1e-12)
+    for order, charged in zip(FILTER_ORDERS, costs_for(gaussian_event(0.1), k)[2:], strict=True):
+        assert charged is not None
+        # a Gaussian shifted k times as far: order (k shift)^2/(2 sigma^2)
+        assert charged / UNITS_PER_ONE == pytest.approx(order * k * k * 0.1, rel=0, abs=2e-9)
+
+
+@given(st.floats(1e-3, 8.0), st.integers(2, 12), st.sampled_from(FILTER_ORDERS))
+def test_a_part_of_a_person_pays_at_most_its_share(epsilon: float, k: int, order: float) -> None:
+    """``f(j t/k) <= (j/k) f(t)``: what the rule for persons across parts stands on."""
+    whole = PureCurve(k * epsilon).renyi(order)
+    for j in range(1, k):
+        part = PureCurve(j * epsilon).renyi(order)
+        assert part <= j / k * whole * (1.0 + 1e-12) + 1e-12 / (order - 1.0)
+
+
+@dataclass(frozen=True)
+class BoundedAtSomeOrders(Curve):
+    """A curve that nobody has yet bounded at every order."""
+
+    kind: ClassVar[str] = "some orders"
+    pure: ClassVar[float] = math.inf  # type: ignore[assignment]
+    zcdp: ClassVar[float] = math.inf  # type: ignore[assignment]
+
+    def renyi(self, order: float) -> float:
+        return 0.1 if order < 20 else math.inf
+
+
+def test_what_no_theorem_bounds_is_refused_for_groups() -> None:
+    made = event(ApproxDP(1.0, 1e-6), (BoundedAtSomeOrders(),))
+    one = Terms(ApproxDP(2.0, 1e-6))
+    assert one.room(one.charged(one.nothing(), made, None)) >= 0
+    with pytest.raises(LedgerError, match="No theorem"):
+        costs_for(made, 2)
+
+
+def test_a_pure_cap_for_persons_admits_no_gaussian() -> None:
+    terms = Terms(PureDP(10.0), group=2)
+    with pytest.raises(BudgetExceeded):
+        terms.admit("people", terms.nothing(), gaussian_event(1e-6), None)
+
+
+def test_an_approximate_cap_for_persons_admits_gaussians() -> None:
+    terms = Terms(ApproxDP(2.0, 1e-6), group=2)
+    totals = terms.admit("people", terms.nothing(), gaussian_event(0.005), None)
+    assert 0 < terms.room(totals) < terms.room(terms.nothing())
+    four = Terms(ApproxDP(2.0, 1e-6))
+    assert totals[0][2:] == four.admit("people", four.nothing(), gaussian_event(0.02), None)[0][2:]
+
+
+@given(st.floats(1e-3, 3.0), st.integers(1, 9))
+def test_k_releases_cost_k_times_one(epsilon: float, k: int) -> None:
+    terms = Terms(PureDP(1000.0), group=3)
+    totals = terms.nothing()
+    for _ in range(k):
+        totals = terms.charged(totals, pure_event(epsilon), None)
+    assert totals[0] == tuple(
+        None if each is None else k * each for each in costs_for(pure_event(epsilon), 3)
+    )
+    assert add_costs(totals[0], (0,) * len(totals[0])) == totals[0]
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        Terms(PureDP(1.0)),
+        Terms(ApproxDP(1.0, 1e-6), group=3),
+        declared_terms(ZCDP(1.0), {"b": (0, 5), "a": (7, 9)}, 1),
+        declared_terms(ZCDP(1.0), PARTS, 2),
+    ],
+    ids=str,
+)
+def test_terms_through_json(terms: Terms) -> None:
+    text = json.dumps(terms.to_json(), sort_keys=True)
+    assert terms_from_json(json.loads(text)) == terms
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"cap": {"kind": "pure", "epsilon": 1.0}},
+        {"cap": {"kind": "pure", "epsilon": 1.0}, "parts": {}, "group": 0},
+        {"cap": {"kind": "pure", "epsilon": 1.0}, "parts": {"a": [0, 1]}, "group": 1},
+        {"cap": {"kind": "pure", "epsilon": 1.0}, "parts": {}, "group": 1, "more": 1},
+        {"kind": "pure"},
+        {"kind": "none"},
+    ],
+    ids=str,
+)
+def test_terms_that_are_none_are_refused(body: dict[str, Any]) -> None:
+    with pytest.raises(DeclarationError):
+        terms_from_json(body)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("a", "b"),
+        {"a": (0, 10)},
+        {"a": (0, 10), "b": (9, 20)},
+        {"a": (0, 10), "b": (0, 10)},
+        {"a": (0, 10), "b": (20, 10)},
+        {"a": (0, 10), "b": (-5, 0)},
+        {"a": (0, 10), "b": (10, 20.0)},
+        {"a": (0, 10), "b": (10, True)},
+        {"a": (0, 10), "b": range(10, 12)},
+        {"a": (0, 10), "b": 5},
+        {"a": (0, 10), "b": (1, 2, 3)},
+        {"a": (0, 10), "": (10, 20)},
+        {"a": (0, 10), 7: (10, 20)},
+    ],
+    ids=str,
+)
+def test_parts_that_are_not_disjoint_ranges_are_refused(parts: Any) -> None:
+    with pytest.raises(DeclarationError):
+        declared_terms(PureDP(1.0), parts, 1)
+
+
+@pytest.mark.parametrize("group", [0, -1, 1.5, True, None, "2", np.float64(2)], ids=repr)
+def test_a_group_is_a_number_of_rows(group: Any) -> None:
+    with pytest.raises(DeclarationError, match="group"):
+        declared_terms(PureDP(1.0), None, group)
+
+
+@pytest.mark.parametrize("cap", [1.0, None, "1"], ids=repr)
+def test_a_cap_is_a_budget(cap: Any) -> None:
+    with pytest.raises(DeclarationError, match="cap"):
+        declared_terms(cap, None, 1)
