@@ -218,9 +218,9 @@ def ours() -> list[Cell]:
         for kind in ("zCDP", "pure"):
             for loss in LOSSES:
                 for mechanism in ("objective", "output"):
-                    replicates, draws = (3000, 30_000) if few else (1000, 10_000)
+                    replicates, draws = (3000, 20_000) if few else (1000, 5000)
                     cell = Cell("Adult", d, 30_162, mechanism, loss, kind)
-                    draws = draws if d < 37 else 4000
+                    draws = draws if d < 37 else 3000
                     cells.append(_with(cell, replicates=replicates, draws=draws))
     return cells
 

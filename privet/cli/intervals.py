@@ -21,8 +21,9 @@ from privet.cli.options import (
 )
 from privet.cli.predict import schema_of
 from privet.cli.show import as_json, clean, facts, free_place, working
+from privet.errors import DeclarationError
 
-EXAMPLE = "privet intervals model.privet people.csv --epsilon 0.1 --out intervals.json"
+EXAMPLE = "privet intervals model.privet people.csv --epsilon 1 --out intervals.json"
 
 
 def register(app: typer.Typer) -> None:
@@ -96,6 +97,11 @@ def computed(path: Path, data: Path, schema: Path | None, options: dict[str, Any
 
     model = load(path)
     declared = schema_of(model, schema)
+    if declared.group_size != model.guarantee_.group:
+        raise DeclarationError(
+            f"The schema lets a person have {declared.group_size} rows, but the model was trained "
+            f"for {model.guarantee_.group}. Use the schema of the fit."
+        )
     if schema is not None:
         model.schema_ = declared.to_toml()
     with working(f"Reading and encoding {data.name}"):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Epsilon = Annotated[
     float | None, typer.Option(help="Privacy budget: odds change by at most e^epsilon.")
 ]
-Delta = Annotated[float | None, typer.Option(help="With --epsilon: except with this probability.")]
+Delta = Annotated[float | None, typer.Option(help="With --epsilon: the delta of (epsilon, delta).")]
 Rho = Annotated[float | None, typer.Option(help="Zero-concentrated budget, in place of --epsilon.")]
 Mechanism = Annotated[
     Literal["objective", "output"],

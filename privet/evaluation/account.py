@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.subject import Subject
+from privet.grid import opendp
 from privet.models._ledger import check_ledger
 from privet.privacy import Event
 from privet.privacy.receipt import Receipt
@@ -20,14 +21,14 @@ def check_account(
     """Whether the rows are the training rows; refused where they seem to be and nobody said so.
 
     All that can be seen is public: the number of rows and the name of the account. Held-out rows
-    of the same number under the same name look the same, and training rows with one row removed
-    do not; so this stops a slip, not a lie.
+    of the same number look the same, and training rows with one row removed do not; so this stops
+    a slip, not a lie.
     """
     check_ledger(ledger, dataset, seed)
     if training_rows not in (None, False, True):
         raise DeclarationError("training_rows must be True, False or None (not known).")
     same = dataset == model.training_dataset
-    if training_rows is None and same and n == model.training_rows:
+    if training_rows is None and n == model.training_rows:
         raise DeclarationError(
             f"These look like the rows that the model was trained on: {n:,} rows"
             + (f" of {dataset!r}" if dataset is not None else "")
@@ -38,9 +39,10 @@ def check_account(
         raise DeclarationError(
             f"training_rows=True, but the model was trained on {model.training_rows:,} rows."
         )
-    if training_rows and ledger is not None and not same:
+    if training_rows and not same:
         raise DeclarationError(
-            "Training rows are charged to the account that their training was charged to."
+            "Training rows are charged to the account that their training was charged to: pass "
+            f"ledger= and dataset={model.training_dataset!r}."
         )
     return bool(training_rows)
 
@@ -62,6 +64,8 @@ def charged(
     ledger: Any, dataset: str | None, event: Event, release: Callable[[], Released]
 ) -> tuple[Released, Receipt | None]:
     """``release()`` after the ledger has reserved ``event``, and the ledger's receipt for it."""
+    if event.private:
+        opendp("Exact noise on counts")  # where it is missing, before the charge
     if ledger is None:
         return release(), None
     reservation = ledger.reserve(dataset, event)

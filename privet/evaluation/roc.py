@@ -84,23 +84,9 @@ class NoisyCurves:
         # half a win on either side, so that a perfect curve keeps a variance
         shrunk = (best * pairs + 0.5) / (pairs + 1.0)
         rows, _ = self.variances(shrunk)
-        k = self._kernel()
-        h = self.negative @ k.T - shrunk[:, None] * q[:, None]
-        g = self.positive @ k - shrunk[:, None] * p[:, None]
-        doubt = self.noise_variance * ((h**4).sum(axis=1) + (g**4).sum(axis=1))
-        trust = rows**2 / (rows**2 + doubt + 1e-300)
-        pp, qq = np.maximum(p, 1.0), np.maximum(q, 1.0)
-
-        def model(x):
-            return pairs * (
-                x * (1 - x)
-                + (pp - 1) * (x / (2 - x) - x * x)
-                + (qq - 1) * (2 * x * x / (1 + x) - x * x)
-            )
-
-        rows = trust * rows * (area * (1.0 - area)) / (shrunk * (1.0 - shrunk)) + (
-            1 - trust
-        ) * model(area)
+        # never far below the variance of a curve of one step, A (1 - A) over the larger class
+        fewest = shrunk * (1.0 - shrunk) * pairs**2 / np.maximum(np.maximum(p, q), 1.0)
+        rows = np.maximum(rows, fewest / 3.0) * (area * (1.0 - area)) / (shrunk * (1.0 - shrunk))
         _, noise = self.variances(area)
         sd = np.sqrt(np.maximum(rows + noise, 1e-12))
         t = (self.wins() - area * pairs) / sd

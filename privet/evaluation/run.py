@@ -126,7 +126,12 @@ def evaluate(
         guarantee=Guarantee(
             planned.event,
             planned.mechanisms[0].numerics,
-            assumptions(values, training=training, declared=training_rows is False),
+            assumptions(
+                values,
+                training=training,
+                declared=training_rows is False,
+                steps=tested.steps,
+            ),
             unit=f"one row of the {'training' if training else 'evaluated'} table",
             receipt=receipt,
         ),
@@ -158,11 +163,18 @@ def _release(planned: Plan, seen: Seen) -> list[Any]:
     ]
 
 
-def assumptions(groups: Sequence[Any], *, training: bool, declared: bool) -> tuple[str, ...]:
+def assumptions(
+    groups: Sequence[Any], *, training: bool, declared: bool, steps: bool
+) -> tuple[str, ...]:
     """What the guarantee and the intervals rely on."""
     told = ["the number of rows", "the set of classes", "the released model itself"]
     if groups:
         told.append("the set of groups")
+    if steps:
+        told.append(
+            "that each step of the pipeline before the model maps a row without looking at the "
+            "others, and learnt nothing from private rows"
+        )
     if training:
         told.append(f"the values are {TRAINING}")
     elif declared:

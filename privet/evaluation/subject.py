@@ -6,15 +6,17 @@ or a function of one row at a time (its predictions).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from privet.errors import DataError, DeclarationError
+from privet.errors import DataError, DeclarationError, PrivetError
 from privet.models._base import PrivateLinearClassifier
 from privet.models.labels import encode_labels
 
@@ -46,8 +48,16 @@ class Subject:
     @property
     def training_dataset(self) -> str | None:
         """The account that the training was charged to, if any."""
+        receipt = self.last.guarantee_.receipt
+        if receipt is not None:
+            return str(receipt.dataset)
         named: str | None = getattr(self.last, "dataset", None)
         return named
+
+    @property
+    def steps(self) -> bool:
+        """Whether steps come before the model: what they do to a row is the caller's word."""
+        return self.whole is not self.last
 
     @property
     def has_scores(self) -> bool:
@@ -61,16 +71,17 @@ class Subject:
 
     def predicted(self, X: Any) -> Codes:
         """Predicted classes by their place."""
-        return encode_labels(np.asarray(self.whole.predict(X)), self.classes)
+        found = _unquoted(self.whole.predict, X)
+        return encode_labels(np.asarray(found), self.classes)
 
     def scores(self, X: Any) -> Array:
         """Scores, one column for two classes (the positive one's) and one for each of more."""
-        scores = np.asarray(self.whole.decision_function(X), dtype=np.float64)
+        scores = np.asarray(_unquoted(self.whole.decision_function, X), dtype=np.float64)
         return scores[:, None] if scores.ndim == 1 else scores
 
     def probabilities(self, X: Any) -> Array:
         """Class probabilities, shape (n, C)."""
-        return np.asarray(self.whole.predict_proba(X), dtype=np.float64)
+        return np.asarray(_unquoted(self.whole.predict_proba, X), dtype=np.float64)
 
     @property
     def score_range(self) -> tuple[float, float]:
@@ -95,9 +106,28 @@ class Subject:
         return np.asarray(np.clip((units + 1.0) / 2.0, 0.0, 1.0))
 
 
+def _unquoted(asked: Callable[[Any], Any], X: Any) -> Any:
+    """What the model says; an error that is not Privet's own may quote a cell and is replaced."""
+    try:
+        return asked(X)
+    except PrivetError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    # outside of the handler, which would quote the cell
+    raise DataError(f"A step before the model, or the model, refused a row ({kind}).")
+
+
 def subject(model: Any) -> Subject:
     """The subject behind ``model``; refused unless it is a fitted private classifier."""
     last = model[-1] if isinstance(model, Pipeline) else model
+    if isinstance(model, Pipeline) and any(
+        isinstance(step, FunctionTransformer) for _, step in model.steps
+    ):
+        raise DeclarationError(
+            "A FunctionTransformer before the model may look at other rows, which no sensitivity "
+            "covers. Apply the function to each row before evaluating."
+        )
     if not hasattr(last, "predict") or not hasattr(last, "fit"):
         raise DeclarationError("model must be a fitted Privet classifier, or a pipeline with one.")
     check_is_fitted(last)

@@ -89,7 +89,8 @@ def choose_threshold(
         ledger, dataset, event, lambda: mechanism.run(mechanism.count(places), n)
     )
     values = measured(noisy.values.reshape(2, -1), n, name, costs)
-    relied = assumptions((), training=training, declared=training_rows is False)
+    declared = training_rows is False
+    relied = assumptions((), training=training, declared=declared, steps=tested.steps)
     guarantee = Guarantee(event, noisy.numerics, (*relied, "the candidate thresholds"))
     if not training:
         guarantee = replace(guarantee, unit="one row of the evaluated table")

@@ -166,6 +166,12 @@ def _account(model: Any, ledger: Any, dataset: str | None) -> tuple[Any, str | N
     elif ledger is not None and dataset is None:
         dataset = model.dataset
     check_ledger(ledger, dataset, model.insecure_seed)
+    receipt = model.guarantee_.receipt
+    if receipt is not None and dataset != receipt.dataset:
+        raise DeclarationError(
+            f"The fit was charged to the data set {receipt.dataset!r}; intervals read the same "
+            "rows and are charged there too."
+        )
     return ledger, dataset
 
 

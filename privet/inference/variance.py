@@ -31,7 +31,9 @@ Array = NDArray[np.float64]
 #: draws of the Hessian's noise that correct the lengths
 BOOTSTRAP = 24
 #: how far the covariance may be from the Hessian's shape, relatively, before noise is blamed
-AGREEMENT = 2.0
+AGREEMENT = 5.0
+#: a squared difference counts as the table's own beyond this many variances of the noise
+CLEAR = 2.0
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,14 @@ class Uncertainty:
         """``<v, Sigma v>`` for rows ``v`` of ``through``, not below zero.
 
         Second moment and Hessian of a correct model are equal, and of most others alike. So the
-        released second moment along ``v`` is shrunk towards the Hessian's as a normal prior of
-        relative width ``AGREEMENT`` asks for: not visibly unless its noise is larger than itself.
+        released second moment along ``v`` is shrunk towards the Hessian's as a normal prior asks
+        for, whose width is ``AGREEMENT`` times the Hessian's value, or more where the difference
+        is clearly more than noise (James and Stein 1961). With little noise nothing changes.
         """
         alike = _quadratic(self._alike, through)
         difference = _quadratic(self.released.covariance, through) - alike
         noise = self.released.covariance_sd * (through**2).sum(axis=-1)
-        prior = (AGREEMENT * alike) ** 2
+        prior = np.maximum((AGREEMENT * alike) ** 2, difference**2 - CLEAR * noise**2)
         kept = prior / np.maximum(prior + noise**2, 1e-300)
         centre = self.regularization * (through @ self.theta)
         return np.asarray(np.maximum(alike + difference * kept - centre**2, 0.0))

@@ -8,6 +8,7 @@ The best model carries the guarantee of the whole search: choosing it looked at 
 
 from __future__ import annotations
 
+import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError, PrivetWarning
+from privet.grid import opendp
 from privet.models.labels import declared_classes
 from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
 from privet.privacy.composite import concentrated
@@ -33,6 +35,7 @@ from privet.randomness import Randomness, source
 from privet.tuning.candidates import checked_candidates, model_for, only_regularization, refuse_rows
 
 Index = NDArray[np.intp]
+LOGGER = logging.getLogger("privet")
 FOUND = (
     "best_estimator_",
     "best_params_",
@@ -134,6 +137,8 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = Table(data, labels, declared_classes(self.estimator.classes, labels).tolist())
         self._check_candidates(table, shape, candidates)
         self._advise(candidates)
+        if event.private:
+            opendp("A private choice")  # where it is missing, before the charge
         reservation = None if self.ledger is None else self.ledger.reserve(self.dataset, event)
         found = self._search(table, shape, candidates, source(self.insecure_seed))
         self._publish(found, event, candidates, first)
@@ -247,7 +252,8 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             delayed(_fit)(model, table.x[part], table.y[part])
             for model, part in zip(models, parts, strict=True)
         )
-        return list(Parallel(n_jobs=self.n_jobs)(jobs))
+        # max_nbytes: rows are not to be written into temporary files for other processes
+        return list(Parallel(n_jobs=self.n_jobs, max_nbytes=None)(jobs))
 
     # -- the best model ------------------------------------------------------------------------
 
@@ -279,10 +285,33 @@ def whole_curve(budget: Budget) -> Curve:
     return ConcentratedCurve(rho)
 
 
+def refuse_unproved(model: Any, x: Any, y: Any) -> None:
+    """Refuse, uncharged, what the fit would refuse, and a calibration that is not private.
+
+    Whether a paper's calibration is covered depends on the rows and the budget of this very fit.
+    """
+    event = model._ready(x, y).event
+    if not event.private and model.insecure_seed is None:
+        raise DeclarationError(
+            f"A candidate is not private ({event.why_not_private}), so the search would not be. "
+            "Leave it out, or give it another calibration or regularization."
+        )
+
+
 def _fit(model: Any, x: Any, y: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivetWarning)  # said once, when the candidate was checked
-        return model._release(model._ready(x, y))
+    # Said once, when the candidates were checked. A line for each fit would also tell how many
+    # there were, which random stopping must hide.
+    told = LOGGER.level
+    LOGGER.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivetWarning)
+            fitted = model._release(model._ready(x, y))
+    finally:
+        LOGGER.setLevel(told)
+    if not fitted.guarantee_.private and model.insecure_seed is None:
+        raise DeclarationError("A candidate's release is not private; nothing is released.")
+    return fitted
 
 
 def mistakes(model: Any, x: Any, y: NDArray[Any]) -> int:

@@ -32,7 +32,16 @@ from privet.mechanisms.selection import (
 from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
 from privet.privacy.composite import concentrated
 from privet.randomness import Randomness
-from privet.tuning._search import Found, Index, PrivateSearch, Shape, Table, mistakes, shuffled
+from privet.tuning._search import (
+    Found,
+    Index,
+    PrivateSearch,
+    Shape,
+    Table,
+    mistakes,
+    refuse_unproved,
+    shuffled,
+)
 
 # Selection may add this much to the error rate ...
 SELECTION_ERROR = 0.005
@@ -145,7 +154,7 @@ class PartitionSearch(PrivateSearch):
         models = self._models(table, candidates, budgets)
         models[0]._ready(table.x, table.y)  # every row, whatever its part will be
         for model in models:
-            model._ready(table.x[:size], table.y[:size])
+            refuse_unproved(model, table.x[:size], table.y[:size])
 
     def _search(
         self,

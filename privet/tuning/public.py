@@ -20,7 +20,7 @@ from privet.errors import DeclarationError
 from privet.privacy import Budget, Event
 from privet.privacy.composite import split
 from privet.randomness import Randomness
-from privet.tuning._search import Found, PrivateSearch, Shape, Table, mistakes
+from privet.tuning._search import Found, PrivateSearch, Shape, Table, mistakes, refuse_unproved
 
 
 class PublicSearch(PrivateSearch):
@@ -87,7 +87,7 @@ class PublicSearch(PrivateSearch):
     ) -> None:
         budgets = split(self._whole(), [1.0] * len(candidates))
         for model in self._models(table, candidates, budgets):
-            model._ready(table.x, table.y)
+            refuse_unproved(model, table.x, table.y)
             model._numbers(*self._rows(), reset=False)
 
     def _search(

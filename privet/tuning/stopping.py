@@ -32,7 +32,15 @@ from privet.privacy.curves import Curve, PureCurve, renyi_epsilon
 from privet.privacy.stopping import Runs, StoppingCurve, runs_with_mean
 from privet.randomness import Randomness
 from privet.solve import largest
-from privet.tuning._search import Found, PrivateSearch, Shape, Table, mistakes, shuffled
+from privet.tuning._search import (
+    Found,
+    PrivateSearch,
+    Shape,
+    Table,
+    mistakes,
+    refuse_unproved,
+    shuffled,
+)
 
 # The share of the rows that validate, at most, and the noise on their error rate that is accepted.
 MOST_VALIDATION = 0.2
@@ -153,7 +161,7 @@ class RandomStoppingSearch(PrivateSearch):
         models = self._models(table, candidates, [budget] * m)
         models[0]._ready(table.x, table.y)  # every row, whatever its part will be
         for model in models:
-            model._ready(table.x[:size], table.y[:size])
+            refuse_unproved(model, table.x[:size], table.y[:size])
 
     def _search(
         self,

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP, evaluate
-from privet.errors import BudgetExceeded, DeclarationError, LedgerError
+from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
 from privet.evaluation.run import plan
 from privet.evaluation.shares import shares
 from privet.evaluation.tables import tables
@@ -91,10 +91,32 @@ def test_every_model_works_alone_and_in_a_pipeline() -> None:
     few = groups == "few"
     right = (model(classes=3).predict(three_x) == three_y)[few].mean()
     assert many.get("accuracy", "group few").estimate == pytest.approx(right, abs=0.02)
-    halves = make_pipeline(FunctionTransformer(lambda rows: rows / 2.0), LogisticRegression(20.0))
-    trained = halves.fit(*table(2 * ROWS, 1)[:2])
+    scaled = make_pipeline(Normalizer(), LogisticRegression(20.0))
+    trained = scaled.fit(*table(2 * ROWS, 1)[:2])
     found = evaluate(trained, x, y, budget=LARGE, measures=["accuracy"])
     assert found.accuracy.estimate == pytest.approx(trained.score(x, y), abs=5e-3)
+    assert any("pipeline" in told for told in found.guarantee.assumptions)
+
+
+def test_a_step_that_may_look_at_other_rows_is_refused() -> None:
+    """One replaced row would move every count; no sensitivity covers that."""
+    x, y, _ = table(ROWS, 2)
+    mixing = FunctionTransformer(lambda rows: rows - 5.0 * np.clip(rows.sum(0), -1.0, 1.0))
+    with pytest.raises(DeclarationError, match="other rows"):
+        evaluate(make_pipeline(mixing, model()), x, y, budget=1.0)
+
+
+def test_a_step_s_own_error_is_not_quoted() -> None:
+    x, y, _ = table(ROWS, 2)
+
+    class Quoting(Normalizer):  # type: ignore[misc]
+        def transform(self, X: Any, copy: Any = None) -> Any:
+            raise ValueError("Found unknown categories ['Alice HIV+'] in column 0")
+
+    with pytest.raises(DataError) as caught:
+        evaluate(make_pipeline(Quoting(), model()), x, y, budget=1.0)
+    assert "Alice" not in str(caught.value)
+    assert caught.value.__context__ is None
 
 
 def test_auc_and_calibration_agree_alone_and_from_one_table() -> None:
@@ -194,7 +216,12 @@ def test_training_rows_are_charged_to_their_own_account(tmp_path: Path) -> None:
     assert ledger.remaining("people") == pytest.approx(2.0)
     evaluate(fitted, x, y, budget=1.0, ledger=ledger, dataset="people", training_rows=True)
     assert ledger.remaining("people") == pytest.approx(1.0)
-    evaluate(fitted, x, y, budget=1.0, ledger=ledger, dataset="others")  # other people's rows
+    with pytest.raises(DeclarationError, match="trained on"):  # no account, or another one
+        evaluate(fitted, x, y, budget=1.0)
+    with pytest.raises(DeclarationError, match="account"):
+        evaluate(fitted, x, y, budget=1.0, training_rows=True)
+    other = {"ledger": ledger, "dataset": "others", "training_rows": False}
+    evaluate(fitted, x, y, budget=1.0, **other)  # other people's rows, as declared
     part = evaluate(fitted, x[:99], y[:99], budget=0.5, ledger=ledger, dataset="people")
     assert not part.on_training_rows
 

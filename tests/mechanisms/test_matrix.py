@@ -248,6 +248,17 @@ def test_the_event_claims_its_budget_and_reads_back(budget: Budget, kind: type) 
         assert kind is TwoMatrices or spent > 0.999 * budget.epsilon
 
 
+@each_budget
+@each_kind
+def test_the_noise_pays_for_the_sensitivity(budget: Budget, kind: type) -> None:
+    """Each query costs what its curve says: sensitivity over scale."""
+    event = moments(HuberHinge(), budget, kind=kind).design(1000, 3).event
+    ratio = event.sensitivity / event.scale
+    for curve in event.curves:
+        cost = ratio if event.noise == "laplace" else ratio**2 / 2.0
+        assert cost == pytest.approx(curve.pure if event.noise == "laplace" else curve.zcdp)
+
+
 def test_many_entries_ask_for_gaussian_noise_and_few_may_not() -> None:
     many = moments(Logistic(), ApproxDP(1.0, 1e-6)).design(1000, 20)
     assert many.noise.kind == "gaussian"

@@ -82,6 +82,13 @@ def silent(self: ArrayBlock) -> ArrayBlock:
     return ArrayBlock(0.0 * self.x, 0.0 * self.transposed, None, None)
 
 
+class Flat:
+    """Whatever the point, the gradient is nothing."""
+
+    def gradients(self, thetas: Any, which: Any) -> Any:
+        return np.zeros_like(thetas)
+
+
 @pytest.mark.parametrize(
     ("owner", "name", "broken"),
     [
@@ -89,6 +96,7 @@ def silent(self: ArrayBlock) -> ArrayBlock:
         (Nearby, "_curvatures", lambda self, thetas: Scaling(1.0)),
         (ArrayBlock, "rough", lying),
         (ArrayBlock, "rough", silent),
+        (Objective, "rough", lambda self: Flat()),
         (ArrayBlock, "pull_squares", lambda self, weights: np.full((9, 14), 1e9)),
     ],
 )
@@ -157,7 +165,7 @@ def test_each_path_has_its_factor() -> None:
 def test_diagonals_are_those_of_the_hessians(loss: str, form: Any, intercept: bool) -> None:
     made = make_loss(loss)
     codes = np.arange(len(X)) % made.classes
-    rows = checked_rows(form(3.0 * X), made.targets(codes), norm_bound=1.0, intercept=intercept)
+    rows = checked_rows(form(9.0 * X), made.targets(codes), norm_bound=2.0, intercept=intercept)
     risk = RegularisedRisk(made, 1e-3, 1.0)
     thetas = np.random.default_rng().normal(size=(3, risk.parameters(rows.m)))
     (found,) = rows.sum(risk.diagonals, thetas)
@@ -175,7 +183,7 @@ def test_diagonals_are_those_of_the_hessians(loss: str, form: Any, intercept: bo
 def test_rough_rows_are_nearly_the_rows(loss: str, form: Any) -> None:
     made = make_loss(loss)
     codes = np.arange(len(X)) % made.classes
-    rows = checked_rows(form(3.0 * X), made.targets(codes), norm_bound=1.0, intercept=True)
+    rows = checked_rows(form(9.0 * X), made.targets(codes), norm_bound=2.0, intercept=True)
     risk = RegularisedRisk(made, 1e-3, 1.0)
     thetas = np.random.default_rng().normal(size=(3, risk.parameters(rows.m)))
     (whole,), (rough,) = (each.sum(risk.gradients, thetas) for each in (rows, rows.rough()))

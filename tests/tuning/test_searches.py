@@ -251,3 +251,28 @@ def test_many_classes() -> None:
     found = RandomStoppingSearch(model, CANDIDATES, 8.0).fit(x, y)
     assert found.score(x, y) > 0.6
     assert math.isfinite(found.best_score_)
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_a_candidate_that_is_not_private_is_refused_uncharged(kind: Any, tmp_path: Path) -> None:
+    """A paper's calibration without its condition: the search must not make it look private."""
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("people", cap=PureDP(1.0))
+    x, y = separable(3000)
+    candidates = [{}, {"calibration": "chaudhuri2008", "regularization": 1e-4}]
+    with pytest.raises(DeclarationError, match="not private"):
+        search(kind, None, candidates, budget=0.1, ledger=ledger, dataset="people").fit(x, y)
+    assert ledger.remaining("people") == 1.0
+
+
+def test_nothing_on_the_terminal_tells_how_many_runs_there_were(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The theorem hides the number of runs; a line for each of them would tell it."""
+    x, y = separable(500)
+    lines = set()
+    for _ in range(4):
+        caplog.clear()
+        search(RandomStoppingSearch, runs=20.0).fit(3.0 * x, y)  # long rows: clipped, and told
+        lines.add(len(caplog.records))
+    assert len(lines) == 1

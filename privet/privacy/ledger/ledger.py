@@ -102,7 +102,9 @@ class Ledger:
     ) -> int:
         """Charge ``event`` durably, or raise ``BudgetExceeded``; returns the reservation's number.
 
-        A ``key`` makes the charge idempotent: the same key again returns the same reservation.
+        A ``key`` makes the charge idempotent: the same key again returns the same reservation,
+        which still pays for one draw of noise. After a crash that may have come later than the
+        noise, take a new key.
         ``part`` charges a declared part; without it the whole data set pays.
         """
         if key is not None:

@@ -181,11 +181,12 @@ def _live(found: Account) -> Iterator[Fact]:
     cap, count = found.terms.cap, len(found.releases)
     listed = found.releases[-MOST_LISTED:]
     more = f", of which the last {len(listed)} are listed" if len(listed) < count else ""
+    releases = "1 release" if count == 1 else f"{count} releases"
     yield Fact("cap", "Cap", f"{cap} for all releases", value=cap.to_json())
     yield Fact(
         "spent",
         "Spent",
-        f"{found.number} = {at_most(found.spent, 6)} by {count} releases together{more}",
+        f"{found.number} = {at_most(found.spent, 6)} by {releases} together{more}",
         table=_listed(found, listed),
         value={found.number: found.spent, "releases": count},
     )

@@ -27,25 +27,31 @@ class File:
     sha256: str
 
 
+def _model(event: Event, model: str) -> Fact:
+    """The model; a search among several knows no one number of columns."""
+    if event.regularization == 0.0:
+        return Fact("model", "Model", model)
+    return Fact(
+        "model",
+        "Model",
+        f"{model} on {event.m} columns of features, a constant one included if there is an "
+        "intercept (public)",
+        value={"columns": event.m},
+    )
+
+
 def making(guarantee: Guarantee, model: str, file: File | None) -> Section:
     """The release and its proof."""
     event = guarantee.event
-    facts = [
-        Fact(
-            "model",
-            "Model",
-            f"{model} on {event.m} columns of features (public)",
-            value={"columns": event.m},
-        )
-    ]
+    facts = [_model(event, model)]
     if file is not None:
         facts += [Fact("file", "File", file.name), Fact("sha256", "SHA-256", file.sha256)]
     facts += [
         Fact(
             "mechanism",
             "Mechanism",
-            f"{guarantee.mechanism}, scale {event.scale:.6g}, "
-            f"regularization {event.regularization:.6g}",
+            f"{guarantee.mechanism}, scale {event.scale:.6g}"
+            + (f", regularization {event.regularization:.6g}" if event.regularization else ""),
             value={
                 "name": event.mechanism,
                 "noise": event.noise,

@@ -77,7 +77,7 @@ def exceptions(budget: Budget) -> str:
     """In which share of releases the odds may change by more than is said."""
     epsilon, rare = sure_odds(budget)
     if not rare:
-        return "It holds without exception"
+        return "It has no probability of failing (delta = 0)"
     factor = at_most(exp(epsilon))
     return (
         f"Odds can change by more than {factor} in a share of at most {at_most(rare)} of releases"
