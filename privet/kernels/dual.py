@@ -48,7 +48,9 @@ class Expansion:
 
     def __call__(self, z: Any) -> Array:
         """``<w, phi(z_i)>``, a block of rows at a time."""
-        out = np.empty(count(z))
+        out = np.zeros(count(z))
+        if not len(self.coefficients):
+            return out  # the minimiser is zero: that must look like any other
         step = max(1, (1 << 24) // max(len(self.coefficients), 1))
         for start in range(0, len(out), step):
             part = slice(start, start + step)

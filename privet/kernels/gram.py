@@ -43,5 +43,7 @@ class Gram:
         total = float(np.abs(r).sum())
         # each of the n sums of n products is off by at most n units of R^2 |r|_1
         slack = 2.0 * self.n * _UNIT * self._kernel.bound * total * total
-        exact = math.sqrt(max(float(r @ (self @ r)), 0.0) + slack)
-        return min(exact, math.sqrt(self._kernel.bound) * total)
+        square, most = float(r @ (self @ r)), math.sqrt(self._kernel.bound) * total
+        if square < -slack:  # not a kernel in floating point: only the bound on it is believed
+            return most
+        return min(math.sqrt(max(square, 0.0) + slack), most)

@@ -57,7 +57,7 @@ def append(path: str | os.PathLike[str], record: Record, previous: str) -> str:
     text, digest = line(record, previous)
     with open(path, "r+b") as file:
         _lock(file)
-        end = file.seek(0, os.SEEK_END)
+        end = _whole_lines(file)
         file.seek(max(end - 65, 0))
         if file.read() != f"{previous}\n".encode():
             raise DataError(
@@ -68,6 +68,17 @@ def append(path: str | os.PathLike[str], record: Record, previous: str) -> str:
         file.flush()
         os.fsync(file.fileno())
     return digest
+
+
+def _whole_lines(file: Any) -> int:
+    """Cut off what a crash left of a line: it was not answered, and the lock is held."""
+    end = int(file.seek(0, os.SEEK_END))
+    file.seek(max(end - 1, 0))
+    if file.read(1) not in (b"", b"\n"):
+        file.seek(0)
+        end = file.read().rfind(b"\n") + 1
+        file.truncate(end)
+    return end
 
 
 def _lock(file: Any) -> None:
@@ -81,7 +92,8 @@ def _lock(file: Any) -> None:
 def read(path: str | os.PathLike[str]) -> tuple[list[Record], str]:
     """The records of an intact file and the last digest."""
     place = Path(path)
-    body, end, rest = place.read_bytes().rpartition(b"\n")
+    # an unfinished last line was not answered, or is being written just now: it does not count
+    body, end, _ = place.read_bytes().rpartition(b"\n")
     records, digest = list[Record](), GENESIS
     for raw in body.split(b"\n") if end else []:
         text, _, sealed = raw.partition(b"\t")
@@ -91,9 +103,6 @@ def read(path: str | os.PathLike[str]) -> tuple[list[Record], str]:
         records.append(_parsed(text, place.name))
     if not records or records[0].get("format") != FORMAT:
         raise DataError(f"{place.name} is not a file of released answers that this Privet reads.")
-    if rest:  # what a crash left: not answered, so not counted
-        with place.open("r+b") as file:
-            file.truncate(len(body) + 1)
     return records, digest
 
 
