@@ -213,7 +213,11 @@ class SqliteStore:
             self.path, timeout=storage.PATIENCE, isolation_level=None, check_same_thread=False
         )
         try:
-            found = self._format(connection)  # before anything is changed in a foreign file
+            # before anything is changed in a foreign file, and in one view of it: another process
+            # may be creating the ledger just now
+            connection.execute("BEGIN")
+            found = self._format(connection)
+            connection.execute("ROLLBACK")
             if found is None and not create:
                 raise LedgerError(FOREIGN.format(place=self.place))
             if _only(connection, "PRAGMA journal_mode = WAL") != "wal":
