@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,8 @@ class Curated(KernelAnswering):
         """
         if not isinstance(transcript, Transcript):
             transcript = load_transcript(transcript)
+        # its own copy: of two that go on in one journal, the second finds that the other has
+        transcript = deepcopy(transcript)
         if self.journal is not None and transcript.path != os.fspath(self.journal):
             raise DeclarationError("A journal is continued in its own file: pass it to resume.")
         self._forget()

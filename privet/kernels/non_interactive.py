@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import DeclarationError
+from privet.grid import round_to_grid
 from privet.kernels.base import Kernel, count
 from privet.kernels.dual import kernel_minimum
 from privet.kernels.expansion import ReleasedExpansion
@@ -33,6 +34,9 @@ from privet.randomness import Randomness, source
 Array = NDArray[np.float64]
 #: Points that a net may have: each is scored in every round.
 LARGEST_NET = 100_000
+
+# The released weights are multiples of this power of two below the kernel's declared norm.
+GRID_BITS = 40
 
 
 class NonInteractiveClassifier(ReleasedExpansion):
@@ -148,7 +152,9 @@ class NonInteractiveClassifier(ReleasedExpansion):
         randomness = source(self.insecure_seed)
         if isinstance(kernel, Linear):
             exact = kernel.explicit(minimum.points).T @ minimum.coefficients
-            weights = linear_rounds(design, exact, randomness)
+            # drawn points carry the minimiser in their last bits; a public grid does not
+            grid = math.floor(math.log2(kernel.norm_bound)) - GRID_BITS
+            weights = round_to_grid(linear_rounds(design, exact, randomness), grid)
             length = float(np.linalg.norm(weights))
             # one point of the kernel's ball with one weight says the same
             scale = length / kernel.norm_bound if length > 0.0 else 1.0
