@@ -280,7 +280,7 @@ random features ({features}); {points} landmarks.
   from normals with these moments, soils and regions by their released shares.
 
 **What was chosen in sight of this file.** gamma, the column weights, the loss and the constants of
-the rules for kernel models were chosen by comparing several dozen settings on part of the *training*
+the rules for kernel models were chosen by comparing dozens of settings on part of the *training*
 rows, uncharged. Nothing was chosen on the test rows. The declared spreads are round figures near
 those that the data set's documentation publishes.
 
