@@ -73,7 +73,7 @@ class ArrayBlock(Block):
         out = np.asarray(out, dtype=np.float64)
         if self.constant is None:
             return out
-        border = self.constant * residuals.sum(axis=0)[:, None]
+        border = self.constant * residuals.sum(axis=0, dtype=np.float64)[:, None]
         return np.concatenate([out, border], axis=1)
 
     def gram(self, weights: Array) -> Array:

@@ -188,7 +188,7 @@ def test_rough_rows_are_nearly_the_rows(loss: str, form: Any) -> None:
     thetas = np.random.default_rng().normal(size=(3, risk.parameters(rows.m)))
     (whole,), (rough,) = (each.sum(risk.gradients, thetas) for each in (rows, rows.rough()))
     difference = np.abs(rough - whole).max() / rows.n
-    assert 1e-12 < difference < 1e-5
+    assert 1e-12 < difference < 1e-3
     assert whole.dtype == rough.dtype == np.float64
 
 
