@@ -212,9 +212,27 @@ def draws_by_rule(x: Any, y: Any, n: int) -> list[str]:
     return lines
 
 
+def page(floor: list[str], cold: list[str], many: list[str], ruled: list[str]) -> str:
+    """The tables with what they mean."""
+    text = __doc__.split("\n\n", 2)
+    parts = [
+        "# Minimisers\n\n" + text[0],
+        text[2].strip(),
+        "Limits of the machine:\n\n" + "\n".join(floor),
+        "## One fit\n\nGradient norm 1e-10 (ours) against 1e-8 and the default.\n\n"
+        + "\n".join([COLD, *cold]),
+        f"## One more noise draw\n\n{DRAWS} draws at once, each certified to 1e-10; the optimum "
+        "without noise and its factor are not counted.\n\n" + "\n".join([MANY, *many]),
+        "### At the regularisation of the default rule\n\nWhat a private fit takes for this "
+        "noise. Below it, as in the rows above with the largest shifts, noise moves the minimum "
+        "further and a draw needs more gradients.\n\n" + "\n".join([MANY, *ruled]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
 def main(sizes: list[int]) -> None:
     warnings.simplefilter("ignore")
-    cold, many, ruled, floor = [COLD], [MANY], [MANY], []
+    cold, many, ruled, floor = [], [], [], []
     for n in sizes:
         x, y = census_like(n)
         floor.append(limits(x))
@@ -228,20 +246,7 @@ def main(sizes: list[int]) -> None:
                         many.append(more_draws(problem, epsilon, rounds_for(n)))
                         print(many[-1], flush=True)
             ruled += draws_by_rule(table, y, n)
-    text = __doc__.split("\n\n", 2)
-    parts = [
-        "# Minimisers\n\n" + text[0],
-        text[2].strip(),
-        "Limits of the machine:\n\n" + "\n".join(floor),
-        "## One fit\n\nGradient norm 1e-10 (ours) against 1e-8 and the default.\n\n"
-        + "\n".join(cold),
-        f"## One more noise draw\n\n{DRAWS} draws at once, each certified to 1e-10; the optimum "
-        "without noise and its factor are not counted.\n\n" + "\n".join(many),
-        "### At the regularisation of the default rule\n\nWhat a private fit takes for this "
-        "noise. Below it, as in the rows above with the largest shifts, noise moves the minimum "
-        "further and a draw needs more gradients.\n\n" + "\n".join(ruled),
-    ]
-    Path(__file__).with_suffix(".md").write_text("\n\n".join(parts) + "\n")
+    Path(__file__).with_suffix(".md").write_text(page(floor, cold, many, ruled))
 
 
 if __name__ == "__main__":

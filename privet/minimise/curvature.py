@@ -91,6 +91,10 @@ class Memory:
         self._rho = np.zeros((paths, size))
         self._count = np.zeros(paths, dtype=np.intp)
 
+    def forget(self, paths: Numbers) -> None:
+        """Start these paths afresh."""
+        self._rho[paths], self._count[paths] = 0.0, 0
+
     def add(self, paths: Numbers, s: Array, y: Array) -> None:
         """A new pair for each of ``paths``; pairs that rounding has spoilt are left out."""
         product = np.einsum("kp,kp->k", s, y)

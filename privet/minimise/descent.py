@@ -113,7 +113,8 @@ class Paths:
         taken = self.search.judge(slopes, norms <= self.progress * self.best)
         paths = np.flatnonzero(taken)
         s, y = thetas[paths] - self.thetas[paths], gradients[paths] - self.gradients[paths]
-        self.memory.add(self.which[paths], s, y)
+        exact = np.isfinite(self.norms[paths])  # the difference to a rough gradient may be noise
+        self.memory.add(self.which[paths][exact], s[exact], y[exact])
         fast = norms[paths] <= FAST * self.norms[paths]
         delay = np.where(self.search.step[paths] < CUT, 2.0, 1.0)
         self.slow[paths] = np.where(fast, 0.0, self.slow[paths] + delay)

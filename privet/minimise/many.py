@@ -87,9 +87,11 @@ def minimise_many(
 def _nearby(
     zero: Objective, start: Array, gradient: Array, curvature: Array | None, paths: int
 ) -> Nearby | None:
-    """What helps around ``start``; None where a sample is no use or factors take much memory."""
+    """What helps around ``start``; None where it would not, or where it takes much memory."""
     stride = nearby_stride(zero.rows.n, len(start))
     if curvature is None or stride == 1 or paths * len(start) ** 2 > FACTOR_ENTRIES:
+        return None
+    if zero.risk.loss.offset > 0.0:  # knees: all curvature is in few rows, fewer in a sample
         return None
     return Nearby(zero, start, gradient, curvature, stride)
 

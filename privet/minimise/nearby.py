@@ -6,9 +6,13 @@ of the rows, bent so that it agrees with both,
     J~(theta) = J_s(theta) + <g - g_s, d> + d' (H - H_s) d/2,    d = theta - start,
 
 errs only in what a quadratic misses, and there only by chance. Each draw walks to the minimum of
-its ``J~`` and is given a factor of its own there (see ``scaled``). It goes on over all rows in
-single precision while its gradient is far above that, and keeps its secant pairs throughout. No
-choice here can spoil a certificate, which is the gradient over all rows in double precision.
+its ``J~``. The Hessian there differs from ``H`` because rows whose scores have grown weigh less, in
+some columns more than in others; the draw's own factor takes that from the sampled diagonals:
+
+    D (H - Lam) D + Lam,    D^2 = diag H_s(theta)/diag H_s(start).
+
+Then all rows are read in single precision while the gradient is far above its rounding. No choice
+here can spoil a certificate, which is the gradient over all rows in double precision.
 """
 
 from __future__ import annotations
@@ -22,15 +26,14 @@ from privet.minimise.curvature import Curvature, Curvatures, Memory
 from privet.minimise.descent import Endings, Limits, descend
 from privet.minimise.newton import sample_stride
 from privet.minimise.objective import Objective
-from privet.minimise.result import Numbers
+from privet.minimise.result import Numbers, Status
 
 ROWS = 75  # sampled rows per parameter where the table is large; see ``sample_stride`` for others
 FACTOR_ENTRIES = 1 << 22  # of a batch's factors together: 32 MB
-WALKED = 0.03  # share of the first gradient at which a walk ends: the rest is chance
+WALKED = 0.1  # share of the first gradient at which a walk ends: the rest is chance
 MOST_STEPS = 8  # of a walk or in single precision: enough, and no loss if not
-SINGLE = 1e-5  # of L R: a step from a gradient below this deserves double precision
+SINGLE = 2e-6  # of L R: a step from a gradient below this deserves double precision
 MANY_SCORES = 8  # asked for at once, from which single precision is worth casting the rows
-CROSS = 0.8  # see ``scaled``
 EMPTY = 0.01  # of Lam, added to a diagonal so that empty columns have a ratio
 
 
@@ -52,25 +55,6 @@ class Bent:
         """Gradients of ``J~`` at ``thetas``, shape (k, p)."""
         quadratic = self.slope + (thetas - self.start) @ self.bend
         return self.sample.gradients(thetas, which) + quadratic
-
-
-def scaled(hessian: Array, ratios: Array) -> Array:
-    """A Hessian like ``hessian`` (p, p) whose diagonal is ``ratios > 0`` (p,) times as large.
-
-    Curvature changes because rows whose scores have grown weigh less, and scores have grown in
-    some columns more than in others. With ``r`` the mean ratio, rows with both columns ``j`` and
-    ``l`` weigh ``r_j r_l/r`` as much if the two effects are independent (power 1 below), and
-    ``sqrt(r_j r_l)`` as much if they are the same (power 1/2); measured, it is in between:
-
-        H_jl r (r_j r_l/r^2)^CROSS  for j != l,    H_jj r_j
-    """
-    diagonal = np.maximum(np.diag(hessian), 0.0)
-    mean = np.average(ratios, weights=diagonal) if diagonal.any() else 1.0
-    sides = np.sqrt(mean) * (ratios / mean) ** CROSS
-    out = hessian * sides
-    out *= sides[:, None]
-    np.fill_diagonal(out, diagonal * ratios)
-    return np.asarray(out)
 
 
 class Nearby:
@@ -96,32 +80,34 @@ class Nearby:
         """Nearer to each minimum than ``origin``, which is ``start``, and factors for the rest."""
         thetas = self._walk(objective, origin, memory)
         model = self._curvatures(thetas)
-        there = Endings.before(thetas, objective.gradients(thetas, slice(None)))
+        single = len(thetas) * objective.risk.loss.scores >= MANY_SCORES
+        reader = objective.rough() if single else objective
+        with np.errstate(over="ignore", invalid="ignore"):  # no place then is better than origin
+            there = Endings.before(thetas, reader.gradients(thetas, slice(None)))
         better = (there.best < origin.best)[:, None]
         thetas = np.where(better, there.thetas, origin.thetas)
         gradients = np.where(better, there.gradients, origin.gradients)
         near = Endings.before(thetas, gradients)
-        if len(thetas) * objective.risk.loss.scores >= MANY_SCORES:
-            near = self._hurry(objective, near, model, memory)
-        return near, model
+        return self._hurry(reader, near, model, memory) if single else near, model
 
     def _walk(self, objective: Objective, origin: Endings, memory: Memory) -> Array:
         """Roughly the minima of ``J~``."""
         sample = objective.thinned(self._sample.stride)
         bent = Bent(sample, self._start, self._slope, self._bend)
         limits = Limits(WALKED * float(np.median(origin.best)), MOST_STEPS, memory.size)
-        return descend(bent, origin, self._shared, limits, memory).thetas
+        end = descend(bent, origin, self._shared, limits, memory)
+        # the pairs of a walk that is still under way tell about other places
+        memory.forget(np.flatnonzero([status is not Status.CONVERGED for status in end.statuses]))
+        return end.thetas
 
-    def _hurry(
-        self, objective: Objective, near: Endings, model: Curvatures, memory: Memory
-    ) -> Endings:
+    def _hurry(self, rough: Objective, near: Endings, model: Curvatures, memory: Memory) -> Endings:
         """On in single precision; where that overflows, steps are refused and a path stays."""
         limits = Limits(self._single, MOST_STEPS, memory.size, patience=2)
         with np.errstate(over="ignore", invalid="ignore"):
-            return replace(descend(objective.rough(), near, model, limits, memory), rough=True)
+            return replace(descend(rough, near, model, limits, memory), rough=True)
 
     def _curvatures(self, thetas: Array) -> Curvatures:
         """A factor for each of ``thetas``, from the sampled diagonals of their Hessians."""
         ridge = self._regularization
-        ratios = (self._sample.diagonals(thetas) + EMPTY * ridge) / self._diagonal
-        return Curvatures([Curvature.factor(scaled(self._hessian, r), ridge) for r in ratios])
+        scales = np.sqrt((self._sample.diagonals(thetas) + EMPTY * ridge) / self._diagonal)
+        return Curvatures([Curvature.factor(self._hessian * d * d[:, None], ridge) for d in scales])

@@ -1,5 +1,6 @@
 """The cheap approach of many draws: it saves reads of the table and can spoil nothing."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from privet.losses import LOSSES, Logistic
 from privet.minimise import curvature_at, many, minimise, minimise_many
 from privet.minimise.curvature import Curvature, Curvatures, Memory, Scaling
 from privet.minimise.descent import Endings, Limits, descend
-from privet.minimise.nearby import Bent, Nearby, nearby_stride, scaled
+from privet.minimise.nearby import Bent, Nearby, nearby_stride
 from privet.minimise.objective import Objective
 from privet.risk import RegularisedRisk
 from privet.rows import ArrayRows
@@ -119,6 +120,18 @@ def test_a_rough_gradient_certifies_nothing() -> None:
     assert certified(risk, X, codes, end.thetas, nothing)
 
 
+def test_the_difference_to_a_rough_gradient_is_no_secant_pair() -> None:
+    risk, rows, _ = problem(Logistic(), X, CODES, 1e-2)
+    objective = Objective(risk, rows, np.zeros((1, rows.m)))
+    thetas = np.zeros((1, rows.m))
+    near = Endings.before(thetas, objective.gradients(thetas, slice(None)))
+    for rough in (True, False):
+        memory = Memory(1, 5, rows.m)
+        origin = replace(near, rough=rough)
+        descend(objective, origin, objective.curvature(thetas[0]), Limits(1e-99, 1, 5), memory)
+        assert (memory.scale(np.arange(1), -1.0)[0] == -1.0) == rough
+
+
 @pytest.mark.parametrize("norm_bound", [1e-60, 1e60])
 def test_rows_beyond_single_precision(norm_bound: float) -> None:
     risk = RegularisedRisk(Logistic(), 1e-3 * norm_bound**2, norm_bound)
@@ -142,15 +155,26 @@ def test_the_bent_sample_agrees_at_the_start() -> None:
     assert np.abs(thinned - exact).max() > 1e-7  # the sample alone does not
 
 
-def test_scaling_a_hessian() -> None:
-    root = np.random.default_rng().normal(size=(9, 5))
-    hessian, ratios = root.T @ root, np.array([0.5, 1.0, 2.0, 0.1, 1.0])
-    np.testing.assert_allclose(scaled(hessian, np.full(5, 0.3)), 0.3 * hessian)
-    found = scaled(hessian, ratios)
-    np.testing.assert_allclose(found, found.T)
-    np.testing.assert_allclose(np.diag(found), ratios * np.diag(hessian))
-    assert abs(found[0, 1]) < abs(hessian[0, 1])
-    np.testing.assert_array_equal(scaled(np.zeros((5, 5)), ratios), np.zeros((5, 5)))
+def test_the_factors_have_the_sampled_diagonals() -> None:
+    risk, rows, _ = problem(Logistic(), X, CODES, 1e-3)
+    whole = Objective(risk, rows, np.zeros((1, rows.m)))
+    thetas = np.random.default_rng().normal(size=(3, rows.m))
+    factor = whole.curvature(thetas[0]).cholesky
+    model = Nearby(whole, thetas[0], np.zeros(rows.m), factor, 1)._curvatures(thetas)
+    for theta, found in zip(thetas, model.factors, strict=True):
+        lower = np.tril(found.cholesky)
+        diagonal = np.diag(whole.hessian(theta)) + 1e-3
+        np.testing.assert_allclose(np.diag(lower @ lower.T), diagonal, rtol=1e-2)
+    np.testing.assert_allclose(np.tril(model.factors[0].cholesky), np.tril(factor), atol=1e-9)
+
+
+def test_forgotten_pairs() -> None:
+    memory, paths = Memory(2, 3, 2), np.arange(2)
+    memory.add(paths, np.ones((2, 2)), np.full((2, 2), 2.0))
+    memory.forget(np.array([1]))
+    np.testing.assert_allclose(memory.scale(paths, 7.0), [0.5, 7.0])
+    found = memory.solve(Scaling(1.0), np.ones((2, 2)), paths)
+    np.testing.assert_allclose(found, [[0.5, 0.5], [1.0, 1.0]])
 
 
 def test_each_path_has_its_factor() -> None:
