@@ -1,11 +1,12 @@
 """The constants of ``regularization="auto"``: regret against the best fixed regularisation.
 
-The rule is ``Lam = tau R E|b_0|/n``, never below the floor of the calibration. For every table,
-number of rows, loss and epsilon the script measures the test error over a grid of tau (which is a
-grid of Lam), and the regret of each tau: how much worse its error is than the smallest one on the
-grid, known only in hindsight. One constant per mechanism, kind of noise and number of classes (two
-or more) must serve all of them. To see that a constant is not fitted to these tables, each table is
-also judged by the constant that the *other* tables would have chosen.
+With ``s = E|b_0|/(n R)`` the rule is ``Lam = tau R^2 s^k``, never below the floor of the
+calibration. For every table, number of rows, loss and epsilon the script measures the test error
+over a grid of ``t = Lam/(R^2 s)``, and the regret of each ``t``: how much worse its error is than
+the smallest one on the grid, known only in hindsight. One constant per mechanism, kind of noise and
+number of classes (two or more) must serve all of them, and one power per mechanism and kind of
+noise. To see that a constant is not fitted to these tables, each table is also judged by the
+constant that the *other* tables would have chosen, for several powers.
 
 Writes the measurements to ``default_rule.json`` as they come and the page ``default_rule.md``.
 
@@ -29,7 +30,7 @@ from privet import ZCDP, PureDP, datasets
 from privet.errors import RegularizationRaised
 from privet.losses import HuberHinge, Logistic, Loss, Softmax
 from privet.mechanisms import MECHANISMS, Mechanism
-from privet.mechanisms.regularization import TAU
+from privet.mechanisms.regularization import RULES, Rule
 
 GRIDS = {
     "objective": (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.6, 1.5),
@@ -38,6 +39,9 @@ GRIDS = {
 EPSILONS = (0.05, 0.2, 1.0, 4.0)
 SIZES = (1_000, 20_000, 100_000, 500_000)
 TEST_ROWS = 20_000
+POWERS = (1.0, 1.25, 1.5, 1.75, 2.0)
+TAUS = np.geomspace(0.003, 6.0, 40)
+CLASSES = {"MNIST 7x7": 10, "KDD99 five": 5, "Covertype seven": 7}
 # Above this many rows noise matters little: fewer draws and the objective alone.
 LARGE = 50_000
 # The five categories of the KDD Cup's documentation.
@@ -53,9 +57,10 @@ Key = tuple[str, str, bool]
 
 @dataclass(frozen=True)
 class Setting:
-    """One table, size, loss and epsilon with the errors over the grid of tau."""
+    """One table, size, loss and epsilon with the errors over the grid of ``t``."""
 
     data: str
+    columns: int
     n: int
     loss: str
     epsilon: float
@@ -63,7 +68,7 @@ class Setting:
 
     @property
     def regrets(self) -> np.ndarray:
-        """Points of error above the best of the grid, one per tau."""
+        """Points of error above the best of the grid, one per ``t``."""
         return 100.0 * (np.array(self.errors) - min(self.errors))
 
     @property
@@ -117,13 +122,13 @@ def tables() -> tuple[list[Data], list[Data]]:
 
 
 @contextmanager
-def constant(key: Key, tau: float) -> Iterator[None]:
-    """The rule with another constant."""
-    kept, TAU[key] = TAU[key], tau
+def ruled(key: Key, rule: Rule) -> Iterator[None]:
+    """Another rule for this mechanism and noise."""
+    kept, RULES[key] = RULES[key], rule
     try:
         yield
     finally:
-        TAU[key] = kept
+        RULES[key] = kept
 
 
 def mechanism_for(key: Key, loss: Loss, epsilon: float) -> Mechanism:
@@ -152,17 +157,26 @@ def error(mechanism: Mechanism, data: Data, n: int) -> float:
     return float(np.mean(found))
 
 
+def share(key: Key, mechanism: Mechanism, n: int, columns: int) -> float:
+    """``s`` for R = 1, read off a rule that no floor holds up."""
+    with ruled(key, Rule(1e6)):
+        return mechanism.design(n, columns).risk.regularization / 1e6
+
+
 def measure(key: Key, data: Data, n: int, loss: Loss, epsilon: float) -> Setting:
-    """Errors over the grid; where the floor binds, several tau are one Lam."""
-    mechanism, known, errors = mechanism_for(key, loss, epsilon), {}, []
-    for tau in GRIDS[key[0]]:
-        with constant(key, tau):
-            lam = mechanism.design(n, data.x.shape[1]).risk.regularization
+    """Errors over the grid; where the floor binds, several ``t`` are one Lam."""
+    mechanism, columns = mechanism_for(key, loss, epsilon), data.x.shape[1]
+    s, known, errors = share(key, mechanism, n, columns), {}, []
+    for t in GRIDS[key[0]]:
+        fixed = replace(mechanism, regularization=t * s)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RegularizationRaised)
+            lam = fixed.design(n, columns).risk.regularization
             if lam not in known:
-                known[lam] = error(mechanism, data, n)
+                known[lam] = error(fixed, data, n)
         errors.append(known[lam])
     tell(f"{key} {data.name} {n} {loss.name} {epsilon:g}: {min(errors):.4f}")
-    return Setting(data.name, n, loss.name, epsilon, tuple(errors))
+    return Setting(data.name, columns, n, loss.name, epsilon, tuple(errors))
 
 
 def sizes(data: Data, many: bool) -> list[int]:
@@ -178,7 +192,7 @@ def sizes(data: Data, many: bool) -> list[int]:
 def work(two: list[Data], many: list[Data]) -> Iterator[tuple[Key, Data, int, Loss, float]]:
     """Every setting, small tables first."""
     for n_limit in (LARGE, 10**9):
-        for key in TAU:
+        for key in RULES:
             for data in many if key[2] else two:
                 for n in sizes(data, key[2]):
                     if (n > LARGE) != (n_limit > LARGE) or (n > LARGE and key[0] == "output"):
@@ -206,25 +220,58 @@ def measure_all() -> None:
 # -- the page ------------------------------------------------------------------------------------
 
 
-def chosen(settings: list[Setting]) -> int:
-    """The tau with the least mean regret, by its place in the grid."""
-    return int(np.array([s.regrets for s in settings]).mean(axis=0).argmin())
+@dataclass(frozen=True)
+class Judge:
+    """What a setting would regret of a rule, between the points of its grid by interpolation."""
+
+    setting: Setting
+    share: float
+    log_lams: np.ndarray
+    auto: float
+
+    @classmethod
+    def of(cls, key: Key, setting: Setting) -> Judge:
+        """With the floor of the calibration, and with what "auto" takes today."""
+        loss = {"logistic": Logistic(), "huber": HuberHinge()}.get(setting.loss)
+        mechanism = mechanism_for(key, loss or Softmax(CLASSES[setting.data]), setting.epsilon)
+        place = setting.n, setting.columns
+        s = share(key, mechanism, *place)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RegularizationRaised)
+            lams = [
+                replace(mechanism, regularization=t * s).design(*place).risk.regularization
+                for t in GRIDS[key[0]]
+            ]
+        auto = mechanism.design(*place).risk.regularization
+        return cls(setting, s, np.log(lams), auto)
+
+    def regret(self, lam: float) -> float:
+        """Points of error above the best of the grid."""
+        return float(np.interp(np.log(lam), self.log_lams, self.setting.regrets))
+
+    def of_rule(self, rule: Rule) -> float:
+        """The regret of another rule; below the floor it is the floor's."""
+        return self.regret(rule.tau * self.share**rule.power)
 
 
-def held_out(settings: list[Setting]) -> np.ndarray:
+def loss_of(regrets: np.ndarray) -> float:
+    """What a constant is chosen by: the mean and the 90th percentile."""
+    return float(regrets.mean() + np.quantile(regrets, 0.9))
+
+
+def chosen(judges: list[Judge], power: float) -> Rule:
+    """The best constant for these settings at one power."""
+    rules = [Rule(float(tau), power) for tau in TAUS]
+    return min(rules, key=lambda r: loss_of(np.array([j.of_rule(r) for j in judges])))
+
+
+def held_out(judges: list[Judge], power: float) -> np.ndarray:
     """Regrets of each table at the constant that the other tables choose."""
     out = []
-    for name in {s.data for s in settings}:
-        others = [s for s in settings if s.data != name]
-        place = chosen(others or settings)
-        out += [float(s.regrets[place]) for s in settings if s.data == name]
+    for name in sorted({j.setting.data for j in judges}):
+        rule = chosen([j for j in judges if j.setting.data != name] or judges, power)
+        out += [j.of_rule(rule) for j in judges if j.setting.data == name]
     return np.array(out)
-
-
-def at_rule(key: Key, settings: list[Setting]) -> np.ndarray:
-    """Regrets at the rule's constant, which lies on the grid or between two of its points."""
-    grid = np.log(GRIDS[key[0]])
-    return np.array([np.interp(np.log(TAU[key]), grid, s.regrets) for s in settings])
 
 
 def spread(regrets: np.ndarray) -> list[str]:
@@ -233,29 +280,48 @@ def spread(regrets: np.ndarray) -> list[str]:
     return [f"{number:.2f}" for number in numbers]
 
 
-def section(key: Key, settings: list[Setting]) -> str:
-    """Regret of every tau, then the errors of each setting."""
-    regrets = np.array([setting.regrets for setting in settings])
-    grid = GRIDS[key[0]]
+def powers(judges: list[Judge]) -> str:
+    """What each power of ``s`` would give, with its best constant and with the others'."""
+    lines = []
+    for power in POWERS:
+        rule = chosen(judges, power)
+        found = np.array([j.of_rule(rule) for j in judges])
+        held = spread(held_out(judges, power))
+        lines.append([f"{power:g}", f"{rule.tau:.2g}", *spread(found), *held])
+    names = ["median", "mean", "90 %", "worst"]
+    header = ["power", "best tau", *names, *(f"other tables': {name}" for name in names)]
+    return table(header, lines)
+
+
+def section(key: Key, judges: list[Judge]) -> str:
+    """Regret of every ``t`` and of rules, then the errors of each setting."""
+    settings, grid = [j.setting for j in judges], GRIDS[key[0]]
     kind = "more than two classes" if key[2] else "two classes"
+    regrets = np.array([setting.regrets for setting in settings])
     lines = [
-        [f"{tau:g}", *spread(column), settings[int(column.argmax())].name]
-        for tau, column in zip(grid, regrets.T, strict=True)
+        [f"{t:g}", *spread(column), settings[int(column.argmax())].name]
+        for t, column in zip(grid, regrets.T, strict=True)
     ]
-    lines.append(["**rule**", *spread(at_rule(key, settings)), f"tau = {TAU[key]:g}"])
-    lines.append(["other tables'", *spread(held_out(settings)), "chosen without the table itself"])
-    header = ["tau", "median", "mean", "90 %", "worst", "worst at"]
+    rule, auto = RULES[key], np.array([j.regret(j.auto) for j in judges])
+    words = f"tau = {rule.tau:g}, power {rule.power:g}; worst {settings[int(auto.argmax())].name}"
+    lines.append(["**rule**", *spread(auto), words])
+    header = ["t", "median", "mean", "90 %", "worst", "worst at"]
     details = [
         [
-            s.name,
-            *(f"**{e:.4f}**" if e == min(s.errors) else f"{e:.4f}" for e in s.errors),
+            j.setting.name,
+            f"{j.auto / j.share:.2g}",
+            *(
+                f"**{e:.4f}**" if e == min(j.setting.errors) else f"{e:.4f}"
+                for e in j.setting.errors
+            ),
         ]
-        for s in settings
+        for j in judges
     ]
     return (
         f"## {key[0]} perturbation, {key[1]} noise, {kind}\n\n{table(header, lines)}\n"
+        f"{powers(judges)}\n"
         f"<details><summary>errors of {len(settings)} settings</summary>\n\n"
-        f"{table(['setting', *(f'{tau:g}' for tau in grid)], details)}\n</details>\n\n"
+        f"{table(['setting', 'auto, as t', *(f'{t:g}' for t in grid)], details)}\n</details>\n\n"
     )
 
 
@@ -263,11 +329,11 @@ def page() -> str:
     """The whole page."""
     stored = json.loads((HERE / "default_rule.json").read_text(encoding="utf-8"))
     kept = {
-        key: [Setting(**s) for s in stored["/".join(map(str, key))]]
-        for key in TAU
+        key: [Judge.of(key, Setting(**s)) for s in stored["/".join(map(str, key))]]
+        for key in RULES
         if stored.get("/".join(map(str, key)))
     }
-    rule = {key: at_rule(key, settings) for key, settings in kept.items()}
+    rule = {key: np.array([j.regret(j.auto) for j in judges]) for key, judges in kept.items()}
     everything = np.concatenate(list(rule.values()))
     objective = np.concatenate([r for key, r in rule.items() if key[0] == "objective"])
     lines = [
@@ -284,7 +350,7 @@ def page() -> str:
         '"other tables\'" judges each table by the constant that the other tables would choose.\n\n'
         f"Regret of the rule, in points of error:\n\n{table(header, lines)}\n"
     )
-    return intro + "".join(section(key, settings) for key, settings in kept.items())
+    return intro + "".join(section(key, judges) for key, judges in kept.items())
 
 
 def main() -> None:

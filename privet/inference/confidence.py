@@ -54,7 +54,7 @@ def confidence_intervals(
     ledger: Any = None,
     dataset: str | None = None,
 ) -> Intervals:
-    """Private confidence intervals for a fitted ``LogisticRegression`` or ``LinearSVC``.
+    """Private confidence intervals for a fitted linear or large-margin Gaussian classifier.
 
     ``X`` and ``y`` are the rows that the model was trained on; that they are is the caller's word.
     ``budget`` is spent on top of the fit's, for the same unit (a row, or a person's rows). It is
@@ -68,7 +68,7 @@ def confidence_intervals(
     released = per_row(as_budget(budget), model.guarantee_.group)
     moments = moments_for(about.design.risk, released, calibration, model)
     design = moments.design(about.design.n, about.design.m)
-    refuse_useless(moments, about.design, level)
+    refuse_useless(moments, about.design, level, model.curvature_spread)
     if ledger is not None:
         ledger.require(dataset, design.event)
     _refuse_other_rows(X, about.design.n)
@@ -141,11 +141,12 @@ def named_for(geometry: Geometry, model: Any) -> Named:
     if text is None:
         return geometry.coefficients()
     schema = Schema.from_toml(text)
-    if schema.width != len(geometry.columns):
-        raise DataError("The schema in the model does not fit its coefficients.")
-    if schema.rows != "scaled":
-        return replace(geometry, columns=schema.feature_names).coefficients()
-    return geometry.effects(schema)
+    if schema.width != geometry.inputs:
+        raise DataError("The schema in the model does not fit its columns.")
+    if schema.rows == "scaled" and model.features_are_columns:
+        return geometry.effects(schema)
+    names = tuple(model._feature_names(list(schema.feature_names)))
+    return replace(geometry, columns=names).coefficients()
 
 
 def ready(design: MatrixDesign) -> None:

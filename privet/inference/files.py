@@ -65,6 +65,9 @@ def to_json(intervals: Intervals) -> dict[str, Any]:
             "intercept": geometry.intercept,
             "classes": list(geometry.classes),
             "kind": geometry.kind,
+            "inputs": geometry.inputs,
+            "steps": list(geometry.steps),
+            "given": geometry.given,
             "mapped": geometry.lost_map or geometry.feature_map is not None,
         },
     }
@@ -145,5 +148,8 @@ def _geometry(record: dict[str, Any]) -> Geometry:
         intercept=bool(record["intercept"]),
         classes=tuple(map(str, record["classes"])),
         kind=str(record["kind"]),
+        inputs=int(record["inputs"]),
+        steps=tuple(map(float, record["steps"])),
+        given=str(record["given"]),
         lost_map=bool(record["mapped"]),
     )

@@ -51,7 +51,7 @@ def fit_with_intervals(
     level, whole = confidence_level(level), as_budget(budget)
     prepared = _prepared(model, X, y, whole, level, share)
     fitted, fit = prepared.model, prepared.fit.design
-    refuse_useless(prepared.moments, fit, level)
+    refuse_useless(prepared.moments, fit, level, fitted.curvature_spread)
     design = prepared.moments.design(fit.n, fit.m)
     ready(design)
     event = together((prepared.fit.event, design.event), whole, NAME)
@@ -75,7 +75,8 @@ def _prepared(
         return _with_share(model, X, y, whole, share)
     for one in SHARES:
         found = _with_share(model, X, y, whole, one)
-        if prediction(found.moments, found.fit.design, level).useful:
+        spread = found.model.curvature_spread
+        if prediction(found.moments, found.fit.design, level, spread).useful:
             return found
     return _with_share(model, X, y, whole, SHARES[0])  # and the refusal says why
 

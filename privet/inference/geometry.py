@@ -48,6 +48,9 @@ class Geometry:
     intercept: bool
     classes: tuple[str, ...]
     kind: str  # "log-odds" or "score"
+    inputs: int  # columns of a point
+    steps: tuple[float, ...] = ()  # of each feature, for one unit of what it is named after
+    given: str = ""  # what was released before the fit and counts as known
     feature_map: FeatureMap | None = None
     lost_map: bool = False  # read from a file, which keeps no map
 
@@ -68,11 +71,13 @@ class Geometry:
         return np.kron(self.scores[score][None, :], features)
 
     def coefficients(self) -> Named:
-        """Every coefficient, and the intercept in its own unit, score by score."""
+        """Every coefficient, and the intercept in its own unit, score by score.
+
+        A coefficient is what multiplies the column, or the product of columns, in the score.
+        """
         names, parts = [], []
-        unit = np.eye(self.width)
-        if self.intercept:
-            unit[-1] *= self.bound
+        steps = np.array(self.steps or [1.0] * len(self.columns))
+        unit = np.diag(np.append(steps, self.bound) if self.intercept else steps)
         for score in range(len(self.scores)):
             parts.append(self.lift(unit, score))
             names += [self._of(name, score) for name in self._column_names()]
@@ -129,12 +134,12 @@ class Geometry:
                 "Ask the intervals that confidence_intervals returned."
             )
         table = np.atleast_2d(np.asarray(points, dtype=np.float64))
+        if table.ndim != 2 or table.shape[1] != self.inputs:
+            raise DataError(f"A point has {self.inputs} columns, as the model's rows have.")
         if self.feature_map is not None:
             features, factors = mapped(self.feature_map, table)
         else:
             features, factors = table, clip_factors(table, self.bound)
-        if features.shape[1] != len(self.columns):
-            raise DataError(f"A point has {len(self.columns)} columns, as the model's rows have.")
         return features if factors is None else features * factors[:, None]
 
     def _column_names(self) -> tuple[str, ...]:

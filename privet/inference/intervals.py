@@ -151,9 +151,15 @@ class Intervals:
 
     def in_units(self, schema: Schema) -> Intervals:
         """The same as changes in the units of the table that ``schema`` encodes."""
-        if schema.width != len(self.geometry.columns):
-            raise DeclarationError(f"The model has {len(self.geometry.columns)} encoded columns.")
-        return replace(self, named=self.geometry.effects(schema))
+        geometry = self.geometry
+        if geometry.lost_map or geometry.feature_map is not None:
+            raise DeclarationError(
+                "The model's coefficients are about standardised columns or products of columns, "
+                "which have no unit of the table's."
+            )
+        if schema.width != len(geometry.columns):
+            raise DeclarationError(f"The model has {len(geometry.columns)} encoded columns.")
+        return replace(self, named=geometry.effects(schema))
 
     # -- telling -------------------------------------------------------------------------------
 

@@ -1,11 +1,13 @@
 """Whether intervals are worth their budget: known from public numbers, before anything is spent.
 
 A typical table (``privet.planning.prediction``) has the curvature ``Lam + kappa`` and the gradient
-variance ``tau^2`` in every direction. The matrices' noise is drawn a few times on top of it, always
-the same draws, and the lengths that come out are compared with those of the matrices without noise.
-Where they are off by more than ``MOST_ERROR`` in root mean square, or where the Hessian's noise is
-more than ``MOST_NOISE`` times the curvature, noise decides the lengths. (In the study of
-``reproduce/wang2018.py`` coverage of nominal 95 % falls below 92 % about there.)
+variance ``tau^2`` in every direction; where columns are multiplied with each other, directions are
+far from alike, and both are spread geometrically over a factor ``spread`` around these means. The
+matrices' noise is drawn a few times on top of it, always the same draws, and the lengths that come
+out are compared with those of the matrices without noise. Where they are off by more than
+``MOST_ERROR`` in root mean square, or where the Hessian's noise is more than ``MOST_NOISE`` times
+the curvature, noise decides the lengths. (In the studies of ``reproduce/wang2018.py`` and
+``reproduce/gaussian_intervals.py`` coverage of nominal 95 % falls below 92 % about there.)
 """
 
 from __future__ import annotations
@@ -14,15 +16,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from privet.errors import DeclarationError, InfeasibleBudget
+from privet.inference.mixture import variances
 from privet.inference.variance import FitNoise, Uncertainty
 from privet.mechanisms import Design
-from privet.mechanisms.matrix import SecondMoments
+from privet.mechanisms.matrix import NoisyMatrices, SecondMoments
 from privet.planning.prediction import gradient_sd, typical
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from privet.randomness import InsecureSeed
 
+Array = NDArray[np.float64]
 MOST_ERROR = 0.6
 MOST_NOISE = 2.0
 DRAWS = 6
@@ -47,36 +52,47 @@ class Prediction:
 class _Plain(Uncertainty):
     """Without the correction, which is random itself."""
 
-    def corrections(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    def corrections(self, directions: Array) -> Array:
         """None."""
         return np.ones(len(directions))
 
 
-def prediction(moments: SecondMoments, fit: Design, level: float) -> Prediction:
-    """From declarations and designs alone, at parameters of any size."""
-    design, sizes = moments.design(fit.n, fit.m), typical(fit)
-    side, risk = design.side, fit.risk
-    unit = np.eye(side)
+def prediction(
+    moments: SecondMoments, fit: Design, level: float, spread: float = 1.0
+) -> Prediction:
+    """From declarations and designs alone, at parameters of any size.
+
+    ``spread`` is the largest curvature of a typical table over its smallest.
+    """
+    design, sizes, risk = moments.design(fit.n, fit.m), typical(fit), fit.risk
+    side = design.side
+    shape = np.geomspace(1.0, spread, side)
+    shape /= shape.mean()
+    hessian = np.diag(sizes.curvature * shape)
+    covariance = np.diag(gradient_sd(risk, fit.m) ** 2 * shape)
     weighing = moments.weigh(fit.n, np.full(side, 1e6 / risk.norm_bound))
-    variance, randomness = gradient_sd(risk, fit.m) ** 2, InsecureSeed(0)
-    noise = FitNoise(fit.event.mechanism, fit.main)
-    exact = np.hypot(sizes.sampling_sd, sizes.noise_sd)
+    noise, randomness = FitNoise(fit.event.mechanism, fit.main), InsecureSeed(0)
+
+    def deviations(released: NoisyMatrices) -> Array:
+        about = _Plain(np.zeros(side), released, risk.regularization, fit.n, noise, 0)
+        parts = about.parts(np.eye(side))
+        return np.asarray(np.sqrt(variances(parts.normal, parts.spread, fit.main)))
+
+    exact = deviations(
+        NoisyMatrices(hessian, covariance, weighing, replace(design.noise, scale=0.0))
+    )
     errors = []
     for _ in range(DRAWS):
-        noisy = moments.perturb(
-            sizes.curvature * unit, variance * unit, weighing, design, randomness
-        )
-        about = _Plain(np.zeros(side), noisy, risk.regularization, fit.n, noise, 0)
-        parts = about.parts(unit)
-        found = np.sqrt(parts.normal + parts.spread * fit.main.coordinate_sd**2)
-        errors.append(np.mean((found / exact - 1.0) ** 2))
+        noisy = moments.perturb(hessian, covariance, weighing, design, randomness)
+        errors.append(np.mean((deviations(noisy) / exact - 1.0) ** 2))
     relative = noisy.hessian_sd / (risk.regularization + sizes.curvature)
-    return Prediction(sizes.half_width(level), float(np.sqrt(np.mean(errors))), relative)
+    half_width = float(ndtri((1.0 + level) / 2.0)) * float(np.median(exact))
+    return Prediction(half_width, float(np.sqrt(np.mean(errors))), relative)
 
 
-def refuse_useless(moments: SecondMoments, fit: Design, level: float) -> None:
+def refuse_useless(moments: SecondMoments, fit: Design, level: float, spread: float = 1.0) -> None:
     """Refuse a budget with which the intervals' lengths would be noise."""
-    found = prediction(moments, fit, level)
+    found = prediction(moments, fit, level, spread)
     if found.useful:
         return
     raise InfeasibleBudget(
@@ -84,18 +100,18 @@ def refuse_useless(moments: SecondMoments, fit: Design, level: float) -> None:
         f"would be {found.noise:.2g} times a typical table's curvature, and the lengths off by "
         f"about {100.0 * found.error:.0f} %. From public numbers the half-width of a coefficient's "
         f"interval is about {found.half_width:.2g} for such a table; "
-        f"{sufficient(moments, fit, level)}."
+        f"{sufficient(moments, fit, level, spread)}."
     )
 
 
-def sufficient(moments: SecondMoments, fit: Design, level: float) -> str:
+def sufficient(moments: SecondMoments, fit: Design, level: float, spread: float = 1.0) -> str:
     """Words for the smallest budget of the same kind that would do."""
     for factor in FACTORS:
         try:
             more = replace(moments, budget=scaled(moments.budget, factor))
         except DeclarationError:
             break
-        if prediction(more, fit, level).useful:
+        if prediction(more, fit, level, spread).useful:
             return f"about {more.budget} would do, and fewer columns need less"
     return "no budget of this kind would do; use fewer columns or more regularisation"
 

@@ -18,13 +18,18 @@ from privet.errors import DeclarationError, PrivetWarning
 from privet.inference.geometry import Geometry, shown_scores
 from privet.inference.variance import FitNoise
 from privet.mechanisms import Design
-from privet.models import LinearSVC, LogisticRegression
+from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
 from privet.models.labels import class_weights
 from privet.noise import NOISES
 from privet.privacy import Event
 
 Array = NDArray[np.float64]
 MECHANISMS = ("objective", "output")
+#: what an interval takes as given where columns were standardised by a release before the fit
+STANDARDISED = (
+    "Columns are in units of the released scales from the released centers, which count as given: "
+    "theta0 is the minimiser for them."
+)
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,21 @@ def fit_event(event: Event) -> Event:
 
 
 def refuse_unsuited(model: Any) -> None:
-    """Intervals are for linear classifiers by output or objective perturbation."""
-    if not isinstance(model, LogisticRegression | LinearSVC):
+    """Intervals are for scores that are linear in columns or in their products.
+
+    A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
+    which component a row belongs to was learnt from the rows.
+    """
+    if not isinstance(model, LogisticRegression | LinearSVC | LargeMarginGaussian):
         raise DeclarationError(
-            f"There are no intervals for {type(model).__name__}: they are for LogisticRegression "
-            "and LinearSVC, whose coefficients are numbers about the columns."
+            f"There are no intervals for {type(model).__name__}: they are for LogisticRegression, "
+            "LinearSVC and LargeMarginGaussian, whose coefficients are numbers about the columns "
+            "or their products."
+        )
+    if isinstance(model, LargeMarginGaussian) and model.components != 1:
+        raise DeclarationError(
+            "There are no intervals for mixtures: the score of a class with several components is "
+            "not linear in their parameters. Use components=1."
         )
 
 
@@ -96,15 +111,17 @@ def rebuilt_design(model: Any, event: Event) -> Design:
 def geometry_of(model: Any) -> Geometry:
     """Names and shapes of a fitted model's parameters."""
     loss = model._loss(len(model.classes_))
-    names = getattr(model, "feature_names_in_", None)
-    width = model.coef_.shape[1]
-    columns = [f"column {i + 1}" for i in range(width)] if names is None else map(str, names)
+    names, d = getattr(model, "feature_names_in_", None), int(model.n_features_in_)
+    columns = [f"column {i + 1}" for i in range(d)] if names is None else list(map(str, names))
     return Geometry(
         scores=shown_scores(loss.family, loss.classes, loss.scores),
-        columns=tuple(columns),
+        columns=tuple(model._feature_names(columns)),
         bound=float(model._bound()),
         intercept=bool(model.fit_intercept),
         classes=tuple(map(str, model.classes_)),
         kind="log-odds" if hasattr(model, "predict_proba") else "score",
-        feature_map=model._whole_map(int(model.n_features_in_), fitted=True),
+        inputs=d,
+        steps=tuple(model._feature_steps(d).tolist()),
+        given="" if model.standardize is None else STANDARDISED,
+        feature_map=model._whole_map(d, fitted=True),
     )

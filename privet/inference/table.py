@@ -66,7 +66,7 @@ def notes(intervals: Intervals) -> list[str]:
     noise = intervals.uncertainty.noise
     return [
         *told,
-        ABOUT,
+        f"{ABOUT} {intervals.geometry.given}".rstrip(),
         f"Standard errors hold sampling and the noise of {noise.mechanism} perturbation "
         f"({noise.main.kind}).",
         f"{price(intervals)} They rely on the rows being those of the fit: only their number was "

@@ -29,6 +29,9 @@ class Features:
     #: released arrays beside ``coef_`` and ``intercept_``: what a model file keeps of the map
     map_arrays: ClassVar[tuple[str, ...]] = ()
 
+    #: a typical table's largest curvature over its smallest, of the features; see ``inference``
+    curvature_spread: ClassVar[float] = 1.0
+
     norm_bound: float
     fit_intercept: bool
     standardize: Any
@@ -143,6 +146,10 @@ class Features:
         """Names of the features, from those of the columns."""
         width = self._width()
         return columns if len(columns) == width else [f"feature {i + 1}" for i in range(width)]
+
+    def _feature_steps(self, d: int) -> Array:
+        """What one unit of the thing that each feature is named after adds to the feature."""
+        return np.ones(self._width())
 
     @property
     def features_are_columns(self) -> bool:

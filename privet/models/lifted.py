@@ -71,6 +71,21 @@ class Lifted:
         """``G = B^2 + k^2``."""
         return self.norm_bound**2 + self.constant**2
 
+    @property
+    def steps(self) -> Array:
+        """What multiplies the square, product, column or constant that a feature is named after.
+
+        A score's coefficients as a polynomial in the columns are its weights times these.
+        """
+        squares = {"full": math.comb(self.d + 1, 2), "diagonal": self.d, "spherical": 1}
+        out = np.ones(self.columns)
+        if self.covariance == "full":
+            rows, columns = np.triu_indices(self.d)
+            out[: len(rows)][rows != columns] = ROOT2
+        out[squares[self.covariance] :] = ROOT2 * self.constant
+        out[-1] = self.constant**2
+        return out
+
     def clipped(self, x: Any) -> Array:
         """Rows within ``norm_bound``, dense; numbers too small to square become zero."""
         dense: Any = x.toarray() if sp.issparse(x) else np.asarray(x)  # type: ignore[attr-defined]

@@ -12,10 +12,11 @@ more out of it than this one does.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,7 +60,8 @@ class Curve(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """Kind and parameters."""
-        return {"kind": self.kind, **asdict(self)}
+        names = [field.name for field in dataclasses.fields(self)]
+        return {"kind": self.kind, **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True)

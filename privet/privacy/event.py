@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from privet.errors import DeclarationError
@@ -17,6 +18,13 @@ from privet.privacy.curves import Curve, curve_from_json, renyi_epsilon
 
 VERSION = 1
 COMPOSITE = 2  # an event of several releases, each of them an event of version 1
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def canonical(value: Any) -> str:
+    """The one JSON text of a value: sorted keys, no spaces, shortest exact numbers."""
+    return _ENCODER.encode(value)
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,12 @@ class Event:
 
     def canonical(self) -> str:
         """The one text of this event: sorted keys, no spaces, shortest exact numbers."""
-        return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        # kept with the object and not by its value: 1 and 1.0 are equal, their texts are not
+        return canonical(self.to_json())
 
 
 _PLAIN = (

@@ -1,23 +1,25 @@
-"""Reading and appending entries inside a transaction: the same words for every database."""
+"""Reading and appending entries inside a transaction: the same words for every database.
+
+A charge looks at a few entries, in one query, unless the session remembers them (``memory.py``).
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from privet.errors import LedgerError
-from privet.privacy.ledger.entry import Entry, Totals, checked_name, follow
+from privet.privacy.ledger.entry import COLUMNS, Entry, Totals, checked_name, follow
 from privet.privacy.ledger.storage import Session
 from privet.privacy.ledger.terms import Terms, terms_from_json
 
-COLUMNS = "sequence, dataset, kind, key, part, body, totals, time, previous, hash"
-_NAMES = COLUMNS.split(", ")
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM {{table}}"
 
 # All that a charge looks at, in one query. Each inner one finds a single entry by an index.
 _AROUND = f"""
-SELECT {COLUMNS} FROM {{table}} WHERE sequence IN (
+{_SELECT} WHERE sequence IN (
   (SELECT max(sequence) FROM {{table}}),
   (SELECT max(sequence) FROM {{table}} WHERE dataset = :dataset),
   (SELECT sequence FROM {{table}} WHERE dataset = :dataset AND kind = 'open' AND key = :dataset),
@@ -26,7 +28,7 @@ SELECT {COLUMNS} FROM {{table}} WHERE sequence IN (
 """
 # The same for a settlement, which knows the number of its reservation.
 _RESERVED = f"""
-SELECT {COLUMNS} FROM {{table}} WHERE sequence IN (
+{_SELECT} WHERE sequence IN (
   :number,
   (SELECT max(sequence) FROM {{table}}),
   (SELECT max(sequence) FROM {{table}} WHERE dataset =
@@ -37,8 +39,7 @@ SELECT {COLUMNS} FROM {{table}} WHERE sequence IN (
 """
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(NamedTuple):
     """Where an account stands."""
 
     opened: Entry
@@ -62,8 +63,7 @@ def _terms(text: str) -> Terms:
     return terms_from_json(json.loads(text))
 
 
-@dataclass(frozen=True)
-class Reservation:
+class Reservation(NamedTuple):
     """Where a reservation stands."""
 
     reserved: Entry
@@ -72,7 +72,7 @@ class Reservation:
     settled: Entry | None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Book:
     """The entries, as a session sees them. What a charge builds on must carry its own hash."""
 
@@ -80,7 +80,11 @@ class Book:
 
     def account(self, dataset: str, kind: str = "", key: str | None = None) -> Account:
         """The account of an open data set, and its entry of this kind and key if there is one."""
-        found = self._around(dataset, kind, key)
+        checked_name("dataset", dataset)
+        memory = self.session.memory
+        if key is None and memory.newest is not None and dataset in memory.accounts:
+            return Account(*memory.accounts[dataset], memory.newest, None)
+        found = self._select(_AROUND, {"dataset": dataset, "kind": kind, "key": key})
         mine = [entry for entry in found if entry.dataset == dataset]
         opened = next((entry for entry in mine if entry.kind == "open"), None)
         if opened is None:
@@ -88,13 +92,18 @@ class Book:
                 f"The data set {dataset!r} is not open in this ledger. Open it with its cap first."
             )
         known = next((e for e in mine if e.kind == kind and e.key == key is not None), None)
-        _trusted(opened)
-        return Account(opened, _trusted(mine[-1]), found[-1], known)
+        account = Account(_trusted(opened), _trusted(mine[-1]), found[-1], known)
+        memory.saw(account.opened, account.last, account.newest)
+        return account
 
     def reservation(self, number: int) -> Reservation:
         """The reservation with this number."""
-        values = {"number": number, "key": str(number)}
-        found = self._select(_RESERVED, values)
+        memory = self.session.memory
+        mine_here = memory.reserved.get(number)
+        if mine_here is not None and memory.newest and mine_here.dataset in memory.accounts:
+            last = memory.accounts[mine_here.dataset][1]
+            return Reservation(mine_here, last, memory.newest, None)
+        found = self._select(_RESERVED, {"number": number, "key": str(number)})
         reserved = next((entry for entry in found if entry.sequence == number), None)
         if reserved is None or reserved.kind != "reserve":
             raise LedgerError(f"There is no reservation number {number}.")
@@ -104,7 +113,8 @@ class Book:
 
     def before_opening(self, dataset: str) -> Entry | None:
         """The newest entry, of a ledger in which the data set is not open yet."""
-        found = self._around(dataset, "", None)
+        checked_name("dataset", dataset)
+        found = self._select(_AROUND, {"dataset": dataset, "kind": "", "key": None})
         if any(entry.dataset == dataset for entry in found):
             raise LedgerError(
                 f"The data set {dataset!r} is already open and its cap stays. Go on charging "
@@ -115,14 +125,14 @@ class Book:
     def newest(self) -> Entry | None:
         """The last entry of the ledger."""
         where = "WHERE sequence = (SELECT max(sequence) FROM {table})"
-        found = self._select(f"SELECT {COLUMNS} FROM {{table}} {where}", {})
+        found = self._select(f"{_SELECT} {where}", {})
         return found[0] if found else None
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """All entries, or those of one data set, in order."""
         where = "" if dataset is None else "WHERE dataset = :dataset"
         values = {} if dataset is None else {"dataset": dataset}
-        return self._select(f"SELECT {COLUMNS} FROM {{table}} {where} ORDER BY sequence", values)
+        return self._select(f"{_SELECT} {where} ORDER BY sequence", values)
 
     def append(
         self,
@@ -137,12 +147,9 @@ class Book:
     ) -> Entry:
         """Write the entry that follows ``newest``, the last one, with canonical texts."""
         entry = follow(newest, dataset, kind, key=key, part=part, body=body, totals=totals)
-        self.session.insert(COLUMNS, dict(zip(_NAMES, entry, strict=True)))
+        self.session.insert(entry)
+        self.session.memory.wrote(entry)
         return entry
-
-    def _around(self, dataset: str, kind: str, key: str | None) -> list[Entry]:
-        checked_name("dataset", dataset)
-        return self._select(_AROUND, {"dataset": dataset, "kind": kind, "key": key})
 
     def _select(self, sql: str, values: dict[str, Any]) -> list[Entry]:
         return [Entry._make(row) for row in self.session.rows(_of(sql, self.session.table), values)]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time as clock
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, NamedTuple
 
@@ -22,13 +23,11 @@ Vector = tuple[int | None, ...]
 #: One vector for each part of a data set, one for a data set in one piece.
 Totals = tuple[Vector, ...]
 
+#: The columns of an entry in a database, in the order of ``Row``.
+COLUMNS = ("sequence", "dataset", "kind", "key", "part", "body", "totals", "time", "previous", "hash")
+
 #: What the first entry follows. It names the first format and is the same in every later one.
 GENESIS = hashlib.sha256(b"privet-ledger-1").hexdigest()
-
-
-def canonical(value: Any) -> str:
-    """The one JSON text of a value."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def checked_name(what: str, value: Any) -> str:
@@ -71,28 +70,18 @@ class Entry(Row):
         if not isinstance(found, list):
             raise self._unreadable()
         vectors = found if not found or isinstance(found[0], list) else [found]
-        return tuple(tuple(vector) for vector in vectors)
+        return tuple([tuple(vector) for vector in vectors])
 
     def digest(self) -> str:
         """The hash that this entry must carry; none where a text of it is no text."""
         try:
-            return hashlib.sha256(f"{{{self._content()}}}".encode()).hexdigest()
+            return _digest(_content(*self[:-1]))
         except TypeError:
             return ""
 
     def line(self) -> str:
         """The entry as a line of JSON: what is hashed, with the hash in front."""
-        return f'{{"hash":{quoted(self.hash)},{self._content()}}}'
-
-    def _content(self) -> str:
-        """Canonical JSON of all but the hash, without the braces."""
-        key = "null" if self.key is None else quoted(self.key)
-        part = "" if self.part is None else f'"part":{quoted(self.part)},'
-        return (
-            f'"body":{self.body_text},"dataset":{quoted(self.dataset)},"key":{key},'
-            f'"kind":{quoted(self.kind)},{part}"previous":{quoted(self.previous)},'
-            f'"sequence":{self.sequence},"time":{quoted(self.time)},"totals":{self.totals_text}'
-        )
+        return f'{{"hash":{quoted(self.hash)},{_content(*self[:-1])}}}'
 
     def _read(self, text: str) -> Any:
         try:
@@ -107,7 +96,7 @@ class Entry(Row):
 def totals_text(totals: Totals) -> str:
     """Totals as canonical JSON: the vector itself where there is only one."""
     vectors = [
-        f"[{','.join('null' if each is None else str(each) for each in vector)}]"
+        f"[{','.join(['null' if each is None else str(each) for each in vector])}]"
         for vector in totals
     ]
     return vectors[0] if len(vectors) == 1 else f"[{','.join(vectors)}]"
@@ -124,16 +113,39 @@ def follow(
     totals: str,
 ) -> Entry:
     """The entry that comes after ``newest``. The clock decorates it; its number orders it."""
-    entry = Entry(
-        sequence=1 if newest is None else newest.sequence + 1,
-        dataset=dataset,
-        kind=kind,
-        key=key,
-        part=part,
-        body_text=body,
-        totals_text=totals,
-        time=datetime.now(UTC).isoformat(timespec="seconds"),
-        previous=GENESIS if newest is None else newest.hash,
-        hash="",
+    sequence, previous = (1, GENESIS) if newest is None else (newest.sequence + 1, newest.hash)
+    time = _time_text(int(clock.time()))
+    content = _content(sequence, dataset, kind, key, part, body, totals, time, previous)
+    return Entry(
+        sequence, dataset, kind, key, part, body, totals, time, previous, _digest(content)
     )
-    return entry._replace(hash=entry.digest())
+
+
+def _content(
+    sequence: int,
+    dataset: str,
+    kind: str,
+    key: str | None,
+    part: str | None,
+    body: str,
+    totals: str,
+    time: str,
+    previous: str,
+) -> str:
+    """Canonical JSON of all but the hash, without the braces."""
+    key_text = "null" if key is None else quoted(key)
+    part_text = "" if part is None else f'"part":{quoted(part)},'
+    return (
+        f'"body":{body},"dataset":{quoted(dataset)},"key":{key_text},"kind":{quoted(kind)},'
+        f'{part_text}"previous":{quoted(previous)},"sequence":{sequence},"time":{quoted(time)},'
+        f'"totals":{totals}'
+    )
+
+
+def _digest(content: str) -> str:
+    return hashlib.sha256(f"{{{content}}}".encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _time_text(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat(timespec="seconds")

@@ -9,10 +9,10 @@ from pathlib import Path
 from privet.errors import DeclarationError, LedgerError
 from privet.privacy.budget import Budget
 from privet.privacy.compose import UNITS_PER_ONE
-from privet.privacy.event import Event
+from privet.privacy.event import Event, canonical
 from privet.privacy.ledger.audit import audit, unsettled
 from privet.privacy.ledger.book import Account, Book
-from privet.privacy.ledger.entry import GENESIS, Entry, canonical, checked_name, totals_text
+from privet.privacy.ledger.entry import GENESIS, Entry, checked_name, totals_text
 from privet.privacy.ledger.storage import (
     FORMAT,
     SQLITE,

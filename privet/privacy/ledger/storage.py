@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from privet.errors import DeclarationError
+from privet.privacy.ledger.entry import Entry
+from privet.privacy.ledger.memory import Memory
 
 Result = TypeVar("Result")
 
@@ -47,10 +49,14 @@ class Session(Protocol):
     def table(self) -> str:
         """The table of entries."""
 
+    @property
+    def memory(self) -> Memory:
+        """What needs no query: it is certain that a query would find the same."""
+
     def rows(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """What a query for entries finds, by number: one consistent view."""
 
-    def insert(self, columns: str, values: Mapping[str, Any]) -> None:
+    def insert(self, entry: Entry) -> None:
         """Append an entry."""
 
 

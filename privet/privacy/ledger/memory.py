@@ -1,0 +1,51 @@
+"""What a connection knows of a ledger without looking again.
+
+A charge depends on a few entries: the newest, its account's first and last, and, when it is
+settled, its reservation. A connection that has just read or written them need not ask for them
+again *while nobody else has written*. It is for the database to tell that (see ``sqlite_line.py``):
+at any doubt, and after any error, everything here is forgotten and the next charge looks.
+
+What is remembered had its hash checked when it was read, or was hashed here when it was written.
+"""
+
+from __future__ import annotations
+
+from privet.privacy.ledger.entry import Entry
+
+_MOST_ACCOUNTS = 64
+_MOST_RESERVED = 1024
+
+
+class Memory:
+    """The newest entry, and the accounts and open reservations that were seen so far."""
+
+    def __init__(self) -> None:
+        self.newest: Entry | None = None
+        self.accounts: dict[str, tuple[Entry, Entry]] = {}  # the opening and the last entry
+        self.reserved: dict[int, Entry] = {}  # written here, and not settled yet
+
+    def forget(self) -> None:
+        """Know nothing."""
+        self.newest = None
+        self.accounts.clear()
+        self.reserved.clear()
+
+    def saw(self, opened: Entry, last: Entry, newest: Entry) -> None:
+        """An account, as a query has found it just now."""
+        if len(self.accounts) >= _MOST_ACCOUNTS:
+            self.accounts.clear()
+        self.accounts[opened.dataset] = (opened, last)
+        self.newest = newest
+
+    def wrote(self, entry: Entry) -> None:
+        """The newest entry is this one. A transaction that fails afterwards must ``forget``."""
+        self.newest = entry
+        account = self.accounts.get(entry.dataset)
+        if account is not None:
+            self.accounts[entry.dataset] = (account[0], entry)
+        if entry.kind == "reserve":
+            if len(self.reserved) >= _MOST_RESERVED:
+                self.reserved.clear()
+            self.reserved[entry.sequence] = entry
+        elif entry.kind == "settle" and entry.key is not None:
+            self.reserved.pop(int(entry.key), None)
