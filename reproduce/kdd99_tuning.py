@@ -63,7 +63,7 @@ def released(method: str, loss: str, epsilon: float, n: int, seed: int) -> Any:
     if method == "partition":
         return PartitionSearch(model, CANDIDATES, epsilon, insecure_seed=seed)
     if method == "random stopping":
-        return RandomStoppingSearch(model, CANDIDATES, epsilon, runs=5.0, insecure_seed=seed)
+        return RandomStoppingSearch(model, CANDIDATES, epsilon, insecure_seed=seed)
     return model.set_params(budget=epsilon, insecure_seed=seed)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from privet.errors import DataError
 from privet.schema.cells import Cells, Value, text_of
 from privet.schema.columns import OTHER, is_plain
 from privet.schema.tables import Table, open_table
@@ -68,8 +69,11 @@ class _Seen:
 def draft(table: Any, label: str | None = None, *, from_data: bool = False) -> str:
     """TOML for a table: questions to answer, or with ``from_data`` proposals to confirm."""
     opened = open_table(table)
-    if label is not None:
-        opened.require([label])
+    if label is not None and label not in opened.types:
+        raise DataError(
+            f"The table has no column {label!r} that could be the label: its columns are "
+            f"{', '.join(opened.types)}."
+        )
     seen = _look(opened, label) if from_data else {}
     parts = [_MARKED if from_data else _ASK, _label(opened, label, seen), _PERSON]
     parts += [_column(opened, name, seen) for name in opened.types if name != label]

@@ -129,9 +129,12 @@ def _typed(schema: Any) -> dict[str, Any]:
 
 
 def _checked(
-    open_file: Callable[[], Any], each: Callable[[Any], Any], kind: str
+    open_file: Callable[[], Any], each: Callable[[Any], Any], kind: str, faults: Sequence[str] = ()
 ) -> Iterator[Batch]:
-    """Arrow batches as ours; a reader's complaint is told without the row it quotes."""
+    """Arrow batches as ours; a reader's complaint is told without the row it quotes.
+
+    ``faults`` are what the reader has noted by then.
+    """
     import narwhals.stable.v2 as nw
 
     pa = _pyarrow()
@@ -140,10 +143,8 @@ def _checked(
             for batch in each(file):
                 yield Batch(nw.from_native(pa.Table.from_batches([batch]), eager_only=True))
     except (pa.ArrowException, OSError, UnicodeError):
-        raise DataError(
-            f"The {kind} file cannot be read to its end: it is damaged, or its rows are not all of "
-            "the same shape."
-        ) from None
+        found = faults[0] if faults else "it is damaged"
+        raise DataError(f"The {kind} file cannot be read to its end: {found}.") from None
 
 
 def _open_parquet(path: Path) -> Table:
@@ -172,27 +173,52 @@ def _open_parquet(path: Path) -> Table:
 
 def _open_csv(path: Path) -> Table:
     pa = _pyarrow()
+    faults: list[str] = []
     try:
-        with _csv_reader(path, None, blank_lines=False) as guessed:  # types are for drafts only
-            types = _typed(guessed.schema)
+        with _csv_reader(path, None, faults, blank_lines=False) as guessed:
+            types = _typed(guessed.schema)  # for drafts only
     except (pa.ArrowException, OSError, UnicodeError):
-        raise DataError(f"{str(path)!r} is not a CSV file with a first line of names.") from None
+        why = f": {faults[0]}" if faults else ""
+        raise DataError(
+            f"{str(path)!r} is not a CSV file with a first line of names{why}."
+        ) from None
 
     def batches(names: list[str]) -> Iterator[Batch]:
         # in a file of one column a blank line is a row with a gap, and rows are never dropped
-        blank = len(types) == 1
-        return _checked(lambda: _csv_reader(path, names, blank_lines=blank), iter, "CSV")
+        blank, found = len(types) == 1, list[str]()
+        return _checked(
+            lambda: _csv_reader(path, names, found, blank_lines=blank), iter, "CSV", found
+        )
 
     return Table(types, None, batches)
 
 
-def _csv_reader(path: Path, names: list[str] | None, *, blank_lines: bool) -> Any:
-    """Reads the columns of these names as text; all of them, with guessed types, for None."""
+def _csv_reader(
+    path: Path, names: list[str] | None, faults: list[str], *, blank_lines: bool
+) -> Any:
+    """Reads the columns of these names as text; all of them, with guessed types, for None.
+
+    A row that does not fit the first line ends the reading; which one is noted in ``faults``.
+    """
     csv = _pyarrow().csv
     types = dict.fromkeys(names or (), _pyarrow().string())
+
+    def refuse(row: Any) -> str:
+        place = "a row" if row.number is None else f"row {row.number}, counting the first line,"
+        faults.append(
+            f"{place} has {row.actual_columns} cells, and the first line names "
+            f"{row.expected_columns} columns"
+        )
+        return "error"
+
     return csv.open_csv(
         path,
-        read_options=csv.ReadOptions(block_size=CSV_BLOCK),
-        parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=not blank_lines),
+        # rows are counted by one thread only
+        read_options=csv.ReadOptions(block_size=CSV_BLOCK, use_threads=False),
+        parse_options=csv.ParseOptions(
+            newlines_in_values=True,
+            ignore_empty_lines=not blank_lines,
+            invalid_row_handler=refuse,
+        ),
         convert_options=csv.ConvertOptions(include_columns=names, column_types=types),
     )

@@ -191,6 +191,16 @@ def test_a_broken_file_is_refused_without_quoting_it(
     assert error.value.__suppress_context__ or error.value.__context__ is None
 
 
+@pytest.mark.parametrize("rows", [0, 3, 4_000])  # beyond the first block too
+def test_a_row_of_another_length_is_named_by_its_number(
+    tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("privet.schema.tables.CSV_BLOCK", 1 << 14)
+    path = bad_file(tmp_path, "t.csv", HEADER + rows * ROW + b"3," + CANARY.encode() + b"\n")
+    with pytest.raises(DataError, match=f"row {rows + 2}, counting the first line, has 2 cells"):
+        SCHEMA.encode(path)
+
+
 def test_a_parquet_file_cut_or_flipped_is_refused(tmp_path: Path) -> None:
     table = {name: [CANARY] * 50 for name in [*SCHEMA.columns, "ill", "who"]}
     whole = Path(parquet_file(table, tmp_path)).read_bytes()

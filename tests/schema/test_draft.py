@@ -85,7 +85,9 @@ def test_identifiers_dates_and_empty_columns_are_left_to_the_person() -> None:
 
 def test_a_label_that_is_not_there() -> None:
     pd = pytest.importorskip("pandas")
-    with pytest.raises(DataError, match="no column 'ill'"):
+    with pytest.raises(
+        DataError, match=r"no column 'ill' that could be the label: its columns are \w+"
+    ):
         draft(pd.DataFrame({"a": [1]}), "ill")
 
 
