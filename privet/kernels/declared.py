@@ -1,8 +1,9 @@
 """Public declarations of a kernel model, and the rules that fill in what was left open.
 
 No rule looks at a row. ``gamma="auto"`` expects columns of about unit variance, as
-``standardize="private"`` makes them: ``1/sum_j v_j^2`` for column weights ``v``, that is ``1/d``
-without weights, as scikit-learn's ``gamma="scale"``. The Laplacian kernel's is ``1/sum_j v_j``.
+``standardize="private"`` makes them: ``k/sum_j v_j^2`` for column weights ``v``, that is ``k/d``
+without weights. scikit-learn's ``gamma="scale"`` is ``k = 1``; with noise a wider kernel is better,
+``k = 1/4`` (measured in ``reproduce/default_gamma.md``). The Laplacian kernel's sum is ``v_j``'s.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from privet.errors import DeclarationError
 from privet.kernels.base import Array, Kernel, count
-from privet.kernels.features import stationary_kernel
+from privet.kernels.features import default_gamma, stationary_kernel
 from privet.kernels.objects import SuppliedKernel
 from privet.privacy.budget import ApproxDP, Budget, PureDP
 from privet.risk import positive
@@ -50,7 +51,7 @@ def declared_kernel(
         return stationary_kernel(kernel, positive("gamma", gamma), nu)
     v = np.ones(max(d, 1)) if weights is None else weights
     spread = float(v.sum()) if kernel == "laplacian" else float(np.square(v).sum())
-    return stationary_kernel(kernel, 1.0 / spread, nu)
+    return stationary_kernel(kernel, default_gamma(kernel, spread), nu)
 
 
 def default_frequencies(n: int, budget: Budget) -> int:

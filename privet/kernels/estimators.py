@@ -26,8 +26,8 @@ class KernelLogisticRegression(KernelClassifier, LogisticRegression):
         A ``Kernel`` object carries its own parameters; those that are not stationary need
         ``public_points``.
     gamma : float or "auto", default "auto"
-        Width of a named kernel. "auto" expects columns of about unit variance:
-        ``1/(sum of squared column weights)``, that is ``1/d`` without weights.
+        Width of a named kernel. "auto" expects columns of about unit variance: for the Gaussian
+        kernel ``1/4`` over the sum of squared column weights, that is ``1/(4 d)`` without weights.
     nu : float, default 1.5
         Smoothness of ``kernel="matern"``.
     n_frequencies : int or "auto", default "auto"

@@ -29,6 +29,18 @@ STATIONARY: dict[str, type[Gaussian] | type[Laplacian] | type[Matern]] = {
 }
 
 
+#: ``k`` of the default width ``k/spread``
+WIDTHS = {"gaussian": 0.25, "laplacian": 0.5, "matern": 0.125}
+
+
+def default_gamma(kernel: str, spread: float) -> float:
+    """A width for rows whose squared distances (Laplacian: distances) are about ``2 spread``.
+
+    The constants are measured, ``reproduce/default_gamma.md``; a data-free rule costs no privacy.
+    """
+    return WIDTHS.get(kernel, 1.0) / spread
+
+
 def stationary_kernel(kernel: str, gamma: float, nu: float) -> Kernel:
     """One of the named stationary kernels."""
     if kernel not in STATIONARY:
@@ -53,8 +65,8 @@ class RandomFourierFeatures(TransformerMixin, BaseEstimator):  # type: ignore[mi
     n_frequencies : int, default 100
         Each frequency makes two columns, a cosine and a sine.
     gamma : float or "auto", default "auto"
-        Width of the kernel. "auto" is ``1/d`` for ``d`` columns of about unit variance, as
-        scikit-learn's ``gamma="scale"``.
+        Width of the kernel. "auto" is ``k/d`` for ``d`` columns of about unit variance, with
+        ``k = 1/4`` for the Gaussian kernel; scikit-learn's ``gamma="scale"`` is ``k = 1``.
     kernel : "gaussian", "laplacian" or "matern", default "gaussian"
     nu : float, default 1.5
         Smoothness of the Matern kernel.
@@ -93,7 +105,7 @@ class RandomFourierFeatures(TransformerMixin, BaseEstimator):  # type: ignore[mi
         """Draw frequencies for as many columns as ``X`` has."""
         validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         d = int(self.n_features_in_)
-        gamma = 1.0 / d if self.gamma == "auto" else self.gamma
+        gamma = default_gamma(self.kernel, d) if self.gamma == "auto" else self.gamma
         kernel = stationary_kernel(self.kernel, gamma, self.nu)
         self.frequencies_ = draw_frequencies(
             kernel,

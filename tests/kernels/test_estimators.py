@@ -32,6 +32,7 @@ from privet.kernels import (
 )
 from privet.kernels.classifier import KernelClassifier
 from privet.kernels.declared import default_frequencies
+from privet.kernels.features import WIDTHS
 from privet.privacy.ledger import Ledger
 from privet.randomness import source
 from tests.kernels.test_kernels import jaccard
@@ -266,10 +267,12 @@ def test_public_points_are_in_the_units_of_the_rows() -> None:
     assert np.allclose(here @ here.T, there @ there.T, atol=1e-3)
 
 
-def test_the_default_width_is_scikit_learns_for_columns_of_unit_variance() -> None:
-    assert KernelSVC()._kernel(5) == Gaussian(0.2)
-    assert KernelSVC(column_weights=[1.0, 2.0])._kernel(2) == Gaussian(0.2)
-    assert KernelSVC(kernel="laplacian", column_weights=[1.0, 3.0])._kernel(2) == Laplacian(0.25)
+def test_the_default_width_is_by_the_columns_and_their_weights() -> None:
+    k, of_laplacian = WIDTHS["gaussian"], WIDTHS["laplacian"]
+    assert KernelSVC()._kernel(5) == Gaussian(k / 5)
+    assert KernelSVC(column_weights=[1.0, 2.0])._kernel(2) == Gaussian(k / 5)
+    found = KernelSVC(kernel="laplacian", column_weights=[1.0, 3.0])._kernel(2)
+    assert found == Laplacian(of_laplacian / 4)
 
 
 def test_the_default_number_of_frequencies_is_public_and_grows() -> None:
