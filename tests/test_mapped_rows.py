@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from privet.errors import DataError
-from privet.losses import Logistic
+from privet.losses import Logistic, Softmax
 from privet.risk import RegularisedRisk
 from privet.rows.arrays import checked_rows
 from privet.rows.mapped import MappedRows
@@ -47,6 +47,26 @@ def test_sums_are_those_of_the_mapped_table(kind: Any, constant: float | None) -
         kernel = getattr(risk, name)
         for ours, theirs in zip(lazy.sum(kernel, theta), whole.sum(kernel, theta), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-8)
+
+
+@pytest.mark.parametrize("layout", [np.asfortranarray, lambda x: np.repeat(x, 2, axis=1)[:, ::2]])
+def test_a_map_may_lay_its_features_out_as_it_likes(layout: Any) -> None:
+    @dataclass(frozen=True)
+    class Otherwise(Squares):
+        def __call__(self, x: Any) -> NDArray[np.float64]:
+            return np.asarray(layout(super().__call__(x)))
+
+    rng = np.random.default_rng()
+    x, y = rng.normal(size=(9000, 3)), rng.integers(0, 3, 9000)
+    risk = RegularisedRisk(Softmax(3), 0.1, 1.0)
+    theta = rng.normal(size=12)
+    for name in ("value_gradient", "hessian", "gradient_covariance"):
+        kernel = getattr(risk, name)
+        ours, theirs = (
+            MappedRows(x, y, kind(3)).sum(kernel, theta) for kind in (Otherwise, Squares)
+        )
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-9)
 
 
 def test_every_row_is_within_the_declared_norm() -> None:

@@ -14,6 +14,8 @@ import typer
 
 #: keys whose values are files
 PATHS = ("data", "schema", "out", "picture")
+#: commands whose model is a file; elsewhere it is a kind of model
+OF_FILES = ("predict", "evaluate")
 
 
 def _load(ctx: Any, path: Path | None) -> Path | None:
@@ -24,10 +26,12 @@ def _load(ctx: Any, path: Path | None) -> Path | None:
         if name not in known or name in ("config", "help"):
             names = ", ".join(sorted(known - {"config", "help"}))
             raise typer.BadParameter(f"{path.name} has an unknown key {name!r}; known are {names}.")
-        if isinstance(value, dict | list):
+        many = any(each.name == name and each.multiple for each in ctx.command.params)
+        if isinstance(value, dict) or (isinstance(value, list) and not many):
             raise typer.BadParameter(f"{name} in {path.name} must be a single value.")
-        placed = _placed(path.parent, str(ctx.command.name), name, value)
-        ctx.default_map = {**(ctx.default_map or {}), name: placed}
+        values = value if isinstance(value, list) else [value]
+        placed = [_placed(path.parent, str(ctx.command.name), name, each) for each in values]
+        ctx.default_map = {**(ctx.default_map or {}), name: placed if many else placed[0]}
     return path
 
 
@@ -44,7 +48,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _placed(folder: Path, command: str, name: str, value: Any) -> Any:
     """Paths seen from the configuration's folder; everything else as on the command line."""
-    is_path = name in PATHS or (name, command) == ("model", "predict")
+    is_path = name in PATHS or (name == "model" and command in OF_FILES)
     if is_path or (name == "ledger" and "://" not in str(value)):
         return str(folder / str(value))
     # text, as it would come from the command line; booleans stay, or "false" would be true

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from privet.cli.config import Config
 from privet.cli.options import (
     Delta,
     Epsilon,
+    Force,
     Json,
     Rho,
     budget_from,
@@ -19,15 +22,19 @@ from privet.cli.options import (
     required,
 )
 from privet.cli.predict import schema_of
-from privet.cli.show import as_json, clean, working
+from privet.cli.show import as_json, clean, free_place, working
+from privet.cli.tell import digest
 from privet.cli.train import _unit
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
+    from privet.evaluation import Evaluation
     from privet.schema import Schema
 
 EXAMPLE = "privet evaluate model.privet held_out.csv --epsilon 0.5 --group region"
 OTHER = "(other)"
+#: the field of an evaluation's file that says which model file it is about
+MODEL = "sha256_of_model"
 
 
 def register(app: typer.Typer) -> None:
@@ -65,6 +72,11 @@ def evaluate(
             help="Say that these are the rows the model was trained on, or that they are not.",
         ),
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write it here as JSON, for privet report.")
+    ] = None,
+    force: Force = False,
+    config: Config = None,
     json: Json = False,
 ) -> None:
     """Measure a released model on a table with labels, privately, with intervals.
@@ -76,19 +88,40 @@ def evaluate(
     budget = budget_from(epsilon, delta, rho)
     if (ledger is None) != (dataset is None):
         raise typer.BadParameter("--ledger and --dataset go together.")
+    model, data = required(model, "MODEL"), required(data, "DATA")
+    if out is not None:
+        free_place(out, force=force)  # before anything is spent
     options: dict[str, Any] = {"level": level, "training_rows": training_rows}
     options["measures"] = measure or None
     if ledger is not None:
         from privet.privacy.ledger import Ledger
 
         options |= {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
-    found = evaluated(
-        required(model, "MODEL"), required(data, "DATA"), budget, schema, group, options
-    )
+    found = evaluated(model, data, budget, schema, group, options)
+    record = {**found.to_json(), MODEL: digest(model)}
+    if out is not None:
+        out.write_text(dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if json:
-        as_json(found.to_json())
+        as_json(record)
     else:
         typer.echo(clean(str(found)))
+
+
+def load_evaluation(path: Path, model: Path) -> Evaluation:
+    """What ``--out`` wrote, refused where it is about another model file."""
+    from privet.evaluation.result import evaluation_from_json
+
+    try:
+        record = loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        record = None
+    found = evaluation_from_json(record)
+    if record.get(MODEL) != digest(model):
+        raise DeclarationError(
+            f"{path.name} is the evaluation of another model file than {model.name}, or it does "
+            "not say of which. Evaluate this one."
+        )
+    return found
 
 
 def evaluated(

@@ -84,6 +84,7 @@ def told(
     declared_by: str | None = None,
 ) -> Facts:
     """The facts of a model file's statement, with the ledger's where one is given."""
+    from privet.models.trained import trained
     from privet.privacy.ledger import Ledger
     from privet.privacy.statement import File, account, statement_facts
     from privet.store import load
@@ -105,6 +106,7 @@ def told(
         account=live,
         file=File(path.name, digest(path)),
         declared_by=declared_by,
+        trained=trained(model),
     )
 
 
@@ -123,33 +125,48 @@ def report(
     intervals: Annotated[
         Path | None, typer.Option(help="Intervals that privet intervals wrote for this model.")
     ] = None,
+    evaluation: Annotated[
+        Path | None, typer.Option(help="What privet evaluate --out wrote for this model.")
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Write a page about a released model, with pictures, for people who did not train it.
 
     One file without outside parts, for the screen, a phone or paper. It is written from the
-    released model, and its released intervals where they are given, and costs no privacy.
+    released model, and its released intervals and evaluation where they are given, and costs no
+    privacy.
     """
     target = model.with_suffix(".html") if out is None else out
     free_place(target, force=force)
-    write_report(model, target, intervals)
+    write_report(model, target, intervals, evaluation)
     if json:
         as_json({"report": str(target), "sha256_of_model": digest(model)})
     else:
         facts([("Report", str(target))])
 
 
-def write_report(model: Path, target: Path, intervals: Path | None = None) -> None:
+def write_report(
+    model: Path, target: Path, intervals: Path | None = None, evaluation: Path | None = None
+) -> None:
     """The page of a model file."""
+    from privet.cli.evaluate import load_evaluation
     from privet.inference import load_intervals
     from privet.report import write
     from privet.store import load
 
     fitted = load(model)
     released = None if intervals is None else load_intervals(intervals)
+    measured = None if evaluation is None else load_evaluation(evaluation, model)
     with working("Drawing"):
-        write(fitted, target, name=model.name, digest=digest(model), intervals=released)
+        write(
+            fitted,
+            target,
+            name=model.name,
+            digest=digest(model),
+            intervals=released,
+            evaluation=measured,
+        )
 
 
 def digest(path: Path) -> str:

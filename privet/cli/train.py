@@ -74,20 +74,23 @@ def train(
     if ledger is not None:
         from privet.privacy.ledger import Ledger
 
-        options |= {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
-        _mind_the_unit(declared)
+        account = Ledger(ledger_url(ledger))
+        options |= {"ledger": account, "dataset": dataset}
+        _mind_the_unit(declared, account.terms(required(dataset, "--dataset")).group)
     start = time.perf_counter()
     fitted = fit(data, declared, budget, model, options)
     fitted.save(out)
     tell_released(fitted, out, time.perf_counter() - start, json=json)
 
 
-def _mind_the_unit(schema: Schema) -> None:
-    """A ledger counts what a release costs one row; with several rows a person, say so."""
-    if schema.group_size > 1:
+def _mind_the_unit(schema: Schema, counted: int) -> None:
+    """A ledger counts for persons with so many rows; where one may have more, say so."""
+    if schema.group_size > counted:
+        whom = "one row" if counted == 1 else f"a person with at most {counted} rows"
         typer.echo(
-            f"Note: the ledger's cap is for one row; a person may have {schema.group_size}, and "
-            "is charged that many times as much (in rho: its square).",
+            f"Note: the ledger's cap is for {whom}; a person may have {schema.group_size} by this "
+            "schema, and spends more than the ledger counts: in epsilon by the ratio of the two, "
+            "in rho by its square. Open the account with --group to count for persons.",
             err=True,
         )
 

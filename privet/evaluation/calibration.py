@@ -1,43 +1,140 @@
-"""The expected calibration error from noisy counts of hits in probability bins.
+"""The expected calibration error from noisy counts of hits in probability bins, with its interval.
 
 With ``g_b = (hits in b - m_b rows in b)/n`` and ``m_b`` the middle of bin ``b``, the error is
-``sum_b |g_b|``: the calibration of the probability rounded to the middles of the bins. Absolute
-values of noisy gaps are too large on average, so the estimate takes each gap's known variance off
-its square. Its interval is conservative: by the triangle inequality
+``theta = sum_b |g_b|``: the calibration of the probability rounded to the middles of the bins. The
+observed gaps are about normal with known variances ``s_b^2`` (sampling and noise), so ``S``, the
+sum of their sizes, is too large: a size has the mean and variance of a folded normal number,
 
-    | sum |g^_b| - sum |g_b| |  <=  sum |g^_b - g_b|,
+    E|x| = g erf(u/sqrt 2) + 2 s phi(u),     u = g/s,     Var|x| = g^2 + s^2 - (E|x|)^2.
 
-and the right side, a sum of about independent half-normal numbers, is below the quantile of the
-gamma law with its mean and variance.
+The interval holds every ``theta`` at which ``S`` is not too far from its mean. That depends on how
+``theta`` is made up of the gaps; taken are, for each ``theta``, the gaps nearest to the observed
+ones (in their own standard deviations) whose sizes add up to it. Least squares under that
+constraint moves every size by a multiple of its variance, and to zero at least:
+
+    |g_b| = max(|observed_b| - lambda s_b^2, 0).
+
+The estimate is the ``theta`` at which ``S`` is the mean, so that no systematic error is left.
+A ``theta`` is not negative, so values of ``S`` below all means are ordered as in ``rates``.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaincinv
+from numpy.typing import NDArray
+from scipy.special import erf
 
 from privet.evaluation.consistent import Counts
-from privet.evaluation.rates import Array
+from privet.evaluation.rates import Array, acceptance
+
+#: Bisections of lambda, whose range is a few hundred standard deviations.
+STEPS = 40
+#: How far above the observed sizes a candidate may be, in standard deviations of their sum.
+FARTHEST = 16.0
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Observed gaps of R releases in B bins, their variances (R, B) and shared noise (B, B)."""
+
+    n: int
+    found: Array
+    variance: Array
+    shared: Array  # covariances of the noise of different bins; zero on the diagonal
+
+    @property
+    def total(self) -> Array:
+        """The sum of the observed sizes, (R,)."""
+        return np.asarray(np.abs(self.found).sum(axis=1))
+
+    def sizes(self, shift: Array) -> Array:
+        """The candidate's sizes; ``shift`` is in standard deviations of the sum of all gaps."""
+        step = self.variance / np.sqrt(self.variance.sum(axis=1, keepdims=True))
+        return np.asarray(np.maximum(np.abs(self.found) - shift[:, np.newaxis] * step, 0.0))
+
+    def largest_shift(self) -> Array:
+        """Where every size has become zero."""
+        step = self.variance / np.sqrt(self.variance.sum(axis=1, keepdims=True))
+        return np.asarray((np.abs(self.found) / step).max(axis=1))
+
+    def moments(self, sizes: Array) -> tuple[Array, Array, Array]:
+        """Mean, standard deviation and skewness of the sum of the observed sizes."""
+        s = np.sqrt(self.variance)
+        u = sizes / s
+        density = 2.0 * np.exp(-0.5 * u * u) / np.sqrt(2.0 * np.pi)
+        slope = erf(u / np.sqrt(2.0))  # of the mean by the size
+        mean, square = u * slope + density, u * u + 1.0
+        third = (u * u + 2.0) * density + (u**3 + 3.0 * u) * slope
+        third = third - 3.0 * mean * square + 2.0 * mean**3
+        signed = slope * np.sign(self.found)
+        # to first order: the noise that bins share, and that a row is in one bin only
+        shared = np.einsum("rb,bc,rc->r", signed, self.shared, signed)
+        variance = (self.variance * (square - mean**2)).sum(axis=1)
+        inside = shared - (slope * sizes).sum(axis=1) ** 2 / self.n
+        variance = np.maximum(variance + inside, 0.05 * variance)
+        sd = np.sqrt(variance)
+        return (s * mean).sum(axis=1), sd, (s**3 * third).sum(axis=1) / (variance * sd)
+
+    def accepts(self, shift: Array, level: float) -> NDArray[np.bool_]:
+        """Whether each release's candidate, shape (R,), is inside its interval."""
+        mean, sd, skew = self.moments(self.sizes(shift))
+        least, _, _ = self.moments(np.zeros_like(self.found))
+        below, above = np.maximum(mean - least, 0.0) / sd, np.full_like(sd, np.inf)
+        zero = np.zeros_like(sd)
+        # far below, the expansion for skew laws turns back; without it the lower end is safe
+        low, _ = acceptance(below, above, zero, zero, level)
+        _, high = acceptance(below, above, skew, zero, level)
+        t = (self.total - mean) / sd
+        return np.asarray((t >= low) & (t <= high))
+
+    def estimate(self) -> Array:
+        """The shift at which the observed sum is the mean; the largest where none is."""
+        return _search(
+            np.zeros(len(self.found)),
+            self.largest_shift(),
+            lambda shift: np.asarray(self.moments(self.sizes(shift))[0] >= self.total),
+        )
+
+    def edge(self, inside: Array, outside: Array, level: float) -> Array:
+        """Where acceptance ends between two shifts."""
+        return _search(inside, outside, lambda shift: self.accepts(shift, level))
+
+
+def _search(inside: Array, outside: Array, holds: Callable[[Array], NDArray[np.bool_]]) -> Array:
+    """The last place from ``inside`` towards ``outside`` where something still holds."""
+    inside = np.where(holds(outside), outside, inside)
+    for _ in range(STEPS):
+        middle = (inside + outside) / 2.0
+        held = holds(middle)
+        inside, outside = np.where(held, middle, inside), np.where(held, outside, middle)
+    return inside
+
+
+def gaps(counts: Counts) -> Gaps:
+    """The gaps of a table of misses and hits by bin, (R, 2 B)."""
+    bins = counts.values.shape[1] // 2
+    middle = (np.arange(bins) + 0.5) / bins
+    # one row of coefficients for each gap: -m_b on misses, 1 - m_b on hits
+    into = np.concatenate([np.diag(-middle), np.diag(1.0 - middle)], axis=1)
+    weights = counts.weights(into)
+    noise = (weights * counts.variance) @ weights.T / counts.n**2
+    # a variance is not negative; what noise makes look so is taken off the other bins
+    raw = counts.values @ (into**2).T / counts.n**2
+    rows = np.maximum(raw, 0.0)
+    whole = np.maximum(rows.sum(axis=1), 1e-24)
+    rows = rows * np.clip(raw.sum(axis=1) / whole, 0.0, 1.0)[:, np.newaxis]
+    found, own = counts.values @ into.T / counts.n, np.diag(noise)
+    return Gaps(counts.n, found, np.maximum(rows + own, 1e-24), noise - np.diag(own))
 
 
 def calibration_error(counts: Counts, level: float) -> tuple[Array, Array, Array]:
     """Estimate, lower and upper end of each release, (R,)."""
-    bins = counts.values.shape[1] // 2
-    middle = (np.arange(bins) + 0.5) / bins
-    # one row of coefficients for each gap: -m_b on misses, 1 - m_b on hits
-    gaps = np.concatenate([np.diag(-middle), np.diag(1.0 - middle)], axis=1)
-    found = counts.values @ gaps.T / counts.n
-    noise = (counts.weights(gaps) ** 2 * counts.variance).sum(axis=1)
-    # the share of rows in a cell is not negative; its noise may make it look so
-    rows = np.maximum(counts.values, 0.0) @ (gaps**2).T
-    variance = (rows + noise) / counts.n**2
-    sizes = np.sqrt(np.maximum(found**2 - variance, 0.0)).sum(axis=1)
-    raw = np.abs(found).sum(axis=1)
-    # the gamma law with the mean and variance of sum |e_b| for independent normal e_b
-    mean = math.sqrt(2.0 / math.pi) * np.sqrt(variance).sum(axis=1)
-    scale = (1.0 - 2.0 / math.pi) * variance.sum(axis=1) / mean
-    far = scale * gammaincinv(mean / scale, level)
-    lower, upper = np.maximum(raw - far, 0.0), np.minimum(raw + far, 1.0)
-    return np.clip(sizes, lower, upper), lower, upper
+    found = gaps(counts)
+    best = found.estimate()
+    lower = found.edge(best, found.largest_shift(), level)
+    upper = found.edge(best, np.full_like(best, -FARTHEST), level)
+    told, low, high = (found.sizes(shift).sum(axis=1) for shift in (best, lower, upper))
+    return np.minimum(told, 1.0), np.minimum(low, 1.0), np.minimum(high, 1.0)

@@ -7,10 +7,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from privet.errors import MissingExtra
-from privet.privacy.guarantee import Guarantee
+from privet.errors import DataError, MissingExtra
+from privet.privacy.guarantee import Guarantee, guarantee_from_json
 
 TRAINING = "on training rows: optimistic"
+FORMAT = "privet-evaluation"
+VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """Plain values; ``json.dumps`` takes them."""
         return {
+            "format": FORMAT,
+            "version": VERSION,
             "n": self.n,
             "level": self.level,
             "on_training_rows": self.on_training_rows,
@@ -136,3 +140,38 @@ def measure(name: tuple[str, str], estimate: float, lower: float, upper: float) 
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
+
+
+def evaluation_from_json(record: Any) -> Evaluation:
+    """The inverse of ``Evaluation.to_json``; refuses anything else with a sentence."""
+    try:
+        if (record["format"], record["version"]) != (FORMAT, VERSION):
+            raise ValueError("another format")
+        found = Evaluation(
+            n=int(record["n"]),
+            level=float(record["level"]),
+            measures=tuple(_measure(each) for each in record["measures"]),
+            counts=dict(record["counts"]),
+            classes=tuple(record["classes"]),
+            guarantee=guarantee_from_json(record["guarantee"]),
+            on_training_rows=bool(record["on_training_rows"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise DataError(
+            "This is not an evaluation that this Privet wrote: privet evaluate --out writes one."
+        ) from error
+    return found
+
+
+def _measure(record: dict[str, Any]) -> Measure:
+    told = record["estimate"]
+    found = Measure(
+        str(record["measure"]),
+        str(record["of"]),
+        None if told is None else float(told),
+        float(record["lower"]),
+        float(record["upper"]),
+    )
+    if not 0.0 <= found.lower <= found.upper <= 1.0:
+        raise ValueError("an interval that is none")
+    return found

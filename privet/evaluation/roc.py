@@ -7,14 +7,8 @@ With ``p_b``, ``q_b`` the counts of positive and negative rows in bin ``b`` and 
 
 This is the AUC of the *binned* score: ties count one half. Noise in ``p_b`` and ``q_b`` is
 independent with mean zero, so ``T(A) = U - A p q`` computed from noisy counts has mean zero at the
-true ``A``, whatever the noise. Its variance, with ``h_b = sum_b' (k(b, b') - A) q_b'`` and ``g``
-likewise for the other class, ``Q = sum (k - A)^2`` and ``v`` the noise variance of a count:
-
-    sampling    sum_b p_b h_b^2 + sum_b q_b g_b^2                 (Hoeffding's projection)
-    noise       v (sum_b h_b^2 + sum_b g_b^2) + v^2 Q
-
-Each is estimated without bias: noisy ``h`` and ``g`` make the sums too large by known amounts,
-which are taken off. Near 0 and 1 the sampling part follows ``A (1 - A)``, as in a score interval.
+true ``A``, whatever the noise. The interval holds every ``A`` at which ``T(A)`` is not too large
+for its variance (``spread``); values beyond 0 and 1 are ordered as in ``rates``.
 """
 
 from __future__ import annotations
@@ -25,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.evaluation.rates import EDGE_STEPS, Array, acceptance
+from privet.evaluation.spread import Spread, above, spread, wider
 
 
 @dataclass(frozen=True)
@@ -47,13 +42,9 @@ class NoisyCurves:
         p, q = self.totals
         return np.asarray((p > least) & (q > least))
 
-    def _kernel(self) -> Array:
-        bins = np.arange(self.positive.shape[1])
-        return np.asarray((np.sign(bins[:, None] - bins[None, :]) + 1.0) / 2.0)
-
     def wins(self) -> Array:
         """``U``: how often a positive row stands above a negative one, unbiased."""
-        return np.asarray(np.einsum("rb,rb->r", self.positive, self.negative @ self._kernel().T))
+        return np.asarray((self.positive * above(self.negative, np.zeros((1, 1)))).sum(axis=1))
 
     def estimates(self) -> Array:
         """``U/(p q)`` within [0, 1]; not a number where a class does not stand out."""
@@ -61,38 +52,23 @@ class NoisyCurves:
         safe = np.where(self.usable, p * q, np.nan)
         return np.clip(self.wins() / safe, 0.0, 1.0)
 
-    def variances(self, area: Array) -> tuple[Array, Array]:
-        """Variance of ``T`` at ``area`` (R,) from the rows and from the noise, each unbiased."""
-        k, v = self._kernel(), self.noise_variance
-        p, q = self.totals
-        h = self.negative @ k.T - area[:, None] * q[:, None]
-        g = self.positive @ k - area[:, None] * p[:, None]
-        # sum over the other class's bins of (k - A)^2, for each bin: what noise adds to h^2, g^2
-        bins, size = np.arange(len(k)), len(k)
-        below = bins - 2.0 * area[:, None] * (bins + 0.5) + 0.25 + size * area[:, None] ** 2
-        above = below[:, ::-1]
-        rows = (self.positive * (h**2 - v * below)).sum(axis=1)
-        rows = rows + (self.negative * (g**2 - v * above)).sum(axis=1)
-        noise = v * ((h**2).sum(axis=1) + (g**2).sum(axis=1)) - v**2 * below.sum(axis=1)
-        return np.maximum(rows, 0.0), np.maximum(noise, v**2 * below.sum(axis=1))
-
     def accepts(self, area: Array, level: float) -> NDArray[np.bool_]:
         """Whether each release's candidate, shape (R,), is inside its interval."""
-        p, q = self.totals
-        pairs = np.maximum(p * q, 1e-9)
+        found = self._spread(area)
         best = np.nan_to_num(self.estimates(), nan=0.5)
         # half a win on either side, so that a perfect curve keeps a variance
-        shrunk = (best * pairs + 0.5) / (pairs + 1.0)
-        rows, _ = self.variances(shrunk)
-        # never far below the variance of a curve of one step, A (1 - A) over the larger class
-        fewest = shrunk * (1.0 - shrunk) * pairs**2 / np.maximum(np.maximum(p, q), 1.0)
-        rows = np.maximum(rows, fewest / 3.0) * (area * (1.0 - area)) / (shrunk * (1.0 - shrunk))
-        _, noise = self.variances(area)
-        sd = np.sqrt(np.maximum(rows + noise, 1e-12))
-        t = (self.wins() - area * pairs) / sd
+        shrunk = (best * found.pairs + 0.5) / (found.pairs + 1.0)
+        there = self._spread(shrunk)
+        variance, doubt = found.believed(shrunk, there.variance - there.noise)
+        sd = np.sqrt(variance)
         zero = np.zeros_like(sd)
-        low, high = acceptance(area * pairs / sd, (1.0 - area) * pairs / sd, zero, zero, level)
+        room = area * found.pairs / sd, (1.0 - area) * found.pairs / sd
+        low, high = (wider(end, doubt) for end in acceptance(*room, zero, zero, level))
+        t = found.statistic / sd
         return np.asarray((t >= low) & (t <= high)) | ~self.usable
+
+    def _spread(self, area: Array) -> Spread:
+        return spread(self.positive, self.negative, self.noise_variance, area)
 
     def intervals(self, level: float) -> tuple[Array, Array]:
         """The smallest and the largest area that is not rejected; [0, 1] where nothing is known."""

@@ -25,6 +25,7 @@ from privet.mechanisms.counts import Histogram
 from privet.privacy import Event
 from privet.privacy.budget import Budget, amount, as_budget
 from privet.privacy.guarantee import Guarantee
+from privet.privacy.receipt import Receipt
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ def evaluate(
     budget : float, PureDP, ZCDP or ApproxDP
         What the whole evaluation may cost, on top of what the training cost.
     measures : list, optional
-        Any of "accuracy", "confusion", "auc", "calibration", "groups"; fewer are more exact. By
-        default all that the model has ("auc" of more than two classes only when asked for).
+        Of "accuracy", "confusion", "auc", "calibration", "groups"; fewer are more exact. By default
+        all that the model has ("auc" of more than two classes only when asked for).
     groups, group_values :
         The group of each row, and every value that may occur there.
     level : float
@@ -94,44 +95,59 @@ def evaluate(
     insecure_seed : int, optional
         For tests: the result is not private.
     """
-    tested, whole = subject(model), as_budget(budget)
+    tested, n = subject(model), row_count(y)
     level = amount("level", level, 0.9999, 0.5)
-    n = row_count(y)
     training = check_account(
         tested, n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
     )
-    if groups is None and group_values is not None:
-        raise DeclarationError("group_values are declared, but no row has a group: pass groups=.")
-    asked = wanted(measures, tested, grouped=groups is not None)
-    codes, values = (None, ()) if groups is None else checked_groups(groups, group_values)
-    planned = plan(
-        whole, n, asked, len(tested.classes), len(values), insecure_seed, tested.score_range
-    )
+    codes, values = _declared_groups(groups, group_values)
+    asked, classes = wanted(measures, tested, grouped=groups is not None), tested.classes.tolist()
+    sizes = len(classes), len(values)
+    planned = plan(as_budget(budget), n, asked, *sizes, insecure_seed, tested.score_range)
     if ledger is not None:
         ledger.require(dataset, planned.event)
     seen = look(tested, X, y, planned, codes)
     noisy, receipt = charged(ledger, dataset, planned.event, lambda: _release(planned, seen))
-    public = Public(n, level, tuple(tested.classes.tolist()), values)
+    declared = training_rows is False
+    relied = assumptions(values, training=training, declared=declared, steps=tested.steps)
+    public = Public(n, level, tuple(classes), values)
+    return _told(planned, noisy, public, relied, receipt, training=training)
+
+
+def _declared_groups(groups: Any, values: Any) -> tuple[Codes | None, tuple[Any, ...]]:
+    """The group of each row by its place among the declared ones."""
+    if groups is not None:
+        return checked_groups(groups, values)
+    if values is not None:
+        raise DeclarationError("group_values are declared, but no row has a group: pass groups=.")
+    return None, ()
+
+
+def _told(
+    planned: Plan,
+    noisy: list[Any],
+    public: Public,
+    relied: tuple[str, ...],
+    receipt: Receipt | None,
+    *,
+    training: bool,
+) -> Evaluation:
+    """Measures read off the noisy tables, with the guarantee that covers them."""
     reading, counts = read(planned.tables, planned.mechanisms, noisy, public)
     shapes = {table.name: table.shape for table in planned.tables}
+    values = zip(
+        reading.names, reading.estimate[0], reading.lower[0], reading.upper[0], strict=True
+    )
     return Evaluation(
-        n=n,
-        level=level,
-        measures=tuple(
-            measure(name, reading.estimate[0, i], reading.lower[0, i], reading.upper[0, i])
-            for i, name in enumerate(reading.names)
-        ),
+        n=public.n,
+        level=public.level,
+        measures=tuple(measure(*each) for each in values),
         counts={name: found[0].reshape(shapes[name]).tolist() for name, found in counts.items()},
         classes=public.classes,
         guarantee=Guarantee(
             planned.event,
             planned.mechanisms[0].numerics,
-            assumptions(
-                values,
-                training=training,
-                declared=training_rows is False,
-                steps=tested.steps,
-            ),
+            relied,
             unit=f"one row of the {'training' if training else 'evaluated'} table",
             receipt=receipt,
         ),

@@ -68,7 +68,7 @@ def confidence_intervals(
     released = per_row(as_budget(budget), model.guarantee_.group)
     moments = moments_for(about.design.risk, released, calibration, model)
     design = moments.design(about.design.n, about.design.m)
-    refuse_useless(moments, about.design, level, model.curvature_spread)
+    refuse_useless(moments, about.design, level, model._curvature_spread(about.design.parameters))
     if ledger is not None:
         ledger.require(dataset, design.event)
     _refuse_other_rows(X, about.design.n)
@@ -145,7 +145,7 @@ def named_for(geometry: Geometry, model: Any) -> Named:
         raise DataError("The schema in the model does not fit its columns.")
     if schema.rows == "scaled" and model.features_are_columns:
         return geometry.effects(schema)
-    names = tuple(model._feature_names(list(schema.feature_names)))
+    names = tuple(model._term_names(list(schema.feature_names)))
     return replace(geometry, columns=names).coefficients()
 
 

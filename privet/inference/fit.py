@@ -51,7 +51,7 @@ def fit_with_intervals(
     level, whole = confidence_level(level), as_budget(budget)
     prepared = _prepared(model, X, y, whole, level, share)
     fitted, fit = prepared.model, prepared.fit.design
-    refuse_useless(prepared.moments, fit, level, fitted.curvature_spread)
+    refuse_useless(prepared.moments, fit, level, fitted._curvature_spread(fit.parameters))
     design = prepared.moments.design(fit.n, fit.m)
     ready(design)
     event = together((prepared.fit.event, design.event), whole, NAME)
@@ -75,8 +75,9 @@ def _prepared(
         return _with_share(model, X, y, whole, share)
     for one in SHARES:
         found = _with_share(model, X, y, whole, one)
-        spread = found.model.curvature_spread
-        if prediction(found.moments, found.fit.design, level, spread).useful:
+        design = found.fit.design
+        spread = found.model._curvature_spread(design.parameters)
+        if prediction(found.moments, design, level, spread).useful:
             return found
     return _with_share(model, X, y, whole, SHARES[0])  # and the refusal says why
 

@@ -49,7 +49,7 @@ class Geometry:
     classes: tuple[str, ...]
     kind: str  # "log-odds" or "score"
     inputs: int  # columns of a point
-    steps: tuple[float, ...] = ()  # of each feature, for one unit of what it is named after
+    steps: tuple[float, ...] = ()  # what multiplies the named term in each feature
     given: str = ""  # what was released before the fit and counts as known
     feature_map: FeatureMap | None = None
     lost_map: bool = False  # read from a file, which keeps no map

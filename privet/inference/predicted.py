@@ -12,6 +12,7 @@ the curvature, noise decides the lengths. (In the studies of ``reproduce/wang201
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -106,14 +107,26 @@ def refuse_useless(moments: SecondMoments, fit: Design, level: float, spread: fl
 
 def sufficient(moments: SecondMoments, fit: Design, level: float, spread: float = 1.0) -> str:
     """Words for the smallest budget of the same kind that would do."""
+    budgets = larger(moments.budget)
+
+    def useful(budget: Budget) -> bool:
+        return prediction(replace(moments, budget=budget), fit, level, spread).useful
+
+    if not budgets or not useful(budgets[-1]):
+        return "no budget of this kind would do; use fewer columns or more regularisation"
+    first = bisect_left(budgets[:-1], True, key=useful)  # more is never less useful
+    return f"about {budgets[first]} would do, and fewer columns need less"
+
+
+def larger(budget: Budget) -> list[Budget]:
+    """Multiples of ``budget``, up to the largest that can be declared."""
+    found: list[Budget] = []
     for factor in FACTORS:
         try:
-            more = replace(moments, budget=scaled(moments.budget, factor))
+            found.append(scaled(budget, factor))
         except DeclarationError:
             break
-        if prediction(more, fit, level, spread).useful:
-            return f"about {more.budget} would do, and fewer columns need less"
-    return "no budget of this kind would do; use fewer columns or more regularisation"
+    return found
 
 
 def scaled(budget: Budget, factor: float) -> Budget:

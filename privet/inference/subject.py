@@ -19,6 +19,7 @@ from privet.inference.geometry import Geometry, shown_scores
 from privet.inference.variance import FitNoise
 from privet.mechanisms import Design
 from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet.models._features import Features
 from privet.models.labels import class_weights
 from privet.noise import NOISES
 from privet.privacy import Event
@@ -64,7 +65,8 @@ def refuse_unsuited(model: Any) -> None:
     A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
     which component a row belongs to was learnt from the rows.
     """
-    if not isinstance(model, LogisticRegression | LinearSVC | LargeMarginGaussian):
+    linear = isinstance(model, LogisticRegression | LinearSVC) and not maps_rows(model)
+    if not linear and not isinstance(model, LargeMarginGaussian):
         raise DeclarationError(
             f"There are no intervals for {type(model).__name__}: they are for LogisticRegression, "
             "LinearSVC and LargeMarginGaussian, whose coefficients are numbers about the columns "
@@ -75,6 +77,11 @@ def refuse_unsuited(model: Any) -> None:
             "There are no intervals for mixtures: the score of a class with several components is "
             "not linear in their parameters. Use components=1."
         )
+
+
+def maps_rows(model: Any) -> bool:
+    """Whether a model's kind has a map of its own, as kernel machines do."""
+    return type(model)._feature_map is not Features._feature_map
 
 
 def subject(model: Any) -> Subject:
@@ -115,7 +122,7 @@ def geometry_of(model: Any) -> Geometry:
     columns = [f"column {i + 1}" for i in range(d)] if names is None else list(map(str, names))
     return Geometry(
         scores=shown_scores(loss.family, loss.classes, loss.scores),
-        columns=tuple(model._feature_names(columns)),
+        columns=tuple(model._term_names(columns)),
         bound=float(model._bound()),
         intercept=bool(model.fit_intercept),
         classes=tuple(map(str, model.classes_)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from copy import deepcopy
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 
 class Curated(KernelAnswering):
     """Answers queries, remembers what it said, and takes up where a transcript ends."""
+
+    interactive: ClassVar[bool] = True
 
     journal: str | os.PathLike[str] | None
     transcript_: Transcript

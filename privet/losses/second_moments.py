@@ -75,7 +75,10 @@ def _softmax(loss: Softmax, eta: float, reach: float) -> float:
     ``|h|_F^2 <= s - s^2`` (``sum p^3 >= s^2`` by Cauchy-Schwarz) and ``|g|^2 = s + 2 r - 1``, with
     ``s <= (1-r)^2 + r^2``. The largest ``r`` is the worst (``matrix.proof.md``, step 3), and
     ``r <= 1/(1 + exp(-sqrt2 reach)/(C-1))``, since class scores differ by at most ``sqrt2 reach``.
+    Two classes are the logistic loss of ``sqrt2`` times the reduced score, exactly.
     """
+    if loss.n_classes == 2:
+        return 2.0 * joint_bound(Logistic(), eta, math.sqrt(2.0) * reach)
     others = loss.n_classes - 1.0
     odds = others * math.exp(min(math.sqrt(2.0) * reach, 700.0))
     r = odds / (1.0 + odds)

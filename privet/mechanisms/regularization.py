@@ -15,6 +15,7 @@ large and less where it is small, ``k = 3/2``; for the others 1 is best or as go
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 from privet.errors import DeclarationError
@@ -49,7 +50,8 @@ def default_regularization(
 ) -> float:
     """``tau R^2 s^k`` with ``s = E|b_0|/(n R)``."""
     rule = RULES[mechanism, kind, loss.classes > 2]
-    return rule.tau * norm_bound**2 * (expected_noise / (n * norm_bound)) ** rule.power
+    share = expected_noise / (n * norm_bound)
+    return rule.tau * norm_bound**2 * math.pow(share, rule.power)
 
 
 def regularization_floor(norm_bound: float, n: int, largest_q: float) -> float:

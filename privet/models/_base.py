@@ -37,6 +37,7 @@ from privet.models._show import Shown
 from privet.models.labels import class_weights, declared_classes, encode_labels, told_classes
 from privet.models.stages import Shared, Stage, shared
 from privet.models.standardize import Standardisation, declared_ranges
+from privet.models.trained import trained
 from privet.privacy import Event
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
@@ -292,7 +293,11 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         """The privacy statement of the fitted model: text, a JSON card, or a page to sign."""
         check_is_fitted(self, "guarantee_")
         return statement(
-            self.guarantee_, model=type(self).__name__, ledger=self.dataset, format=format
+            self.guarantee_,
+            model=type(self).__name__,
+            ledger=self.dataset,
+            format=format,
+            trained=trained(self),
         )
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -29,9 +29,6 @@ class Features:
     #: released arrays beside ``coef_`` and ``intercept_``: what a model file keeps of the map
     map_arrays: ClassVar[tuple[str, ...]] = ()
 
-    #: a typical table's largest curvature over its smallest, of the features; see ``inference``
-    curvature_spread: ClassVar[float] = 1.0
-
     norm_bound: float
     fit_intercept: bool
     standardize: Any
@@ -147,8 +144,16 @@ class Features:
         width = self._width()
         return columns if len(columns) == width else [f"feature {i + 1}" for i in range(width)]
 
+    def _term_names(self, columns: list[str]) -> list[str]:
+        """Names of what the features are multiples of; see ``_feature_steps``."""
+        return self._feature_names(columns)
+
+    def _curvature_spread(self, parameters: int) -> float:
+        """A typical table's largest curvature over its smallest, among the model's parameters."""
+        return 1.0
+
     def _feature_steps(self, d: int) -> Array:
-        """What one unit of the thing that each feature is named after adds to the feature."""
+        """What multiplies the term in each feature; intervals are for coefficients of terms."""
         return np.ones(self._width())
 
     @property

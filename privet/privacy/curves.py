@@ -82,9 +82,9 @@ class PureCurve(Curve):
         """
         e, a = self.loss, order
         keep = -math.log1p(math.exp(-e))  # log of the larger probability, exp(e)/(1 + exp(e))
-        exponents = np.array([keep + (a - 1.0) * e, keep - a * e])
+        larger, smaller = keep + (a - 1.0) * e, keep - a * e
         # a sum near 1 is known to a few units in the last place; stay above
-        exact = (max(float(np.logaddexp(*exponents)), 0.0) + 4e-16) / (a - 1.0)
+        exact = (max(larger + math.log1p(math.exp(smaller - larger)), 0.0) + 4e-16) / (a - 1.0)
         return min(exact, e, a * e * e / 2.0)
 
     @property

@@ -6,7 +6,8 @@ Everything here is public: it is derived from the event and from what the user d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from privet.privacy.budget import Budget
@@ -17,6 +18,11 @@ from privet.privacy.receipt import Receipt, receipt_from_json
 NEIGHBOURS = "tables of the same public size that differ in one row (replace one)"
 UNIT = "one row of the training table"
 PERTURBATIONS = ("objective", "output")
+
+
+def today() -> str:
+    """The date in UTC. A time of day would tell how long a fit took, which depends on the rows."""
+    return datetime.now(UTC).date().isoformat()
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,8 @@ class Guarantee:
     unit: str = UNIT
     group: int = 1  # rows of the table that one unit may have
     receipt: Receipt | None = None  # where the ledger stood when the release was settled
+    #: the day of the release; None for a file from before it was recorded
+    released: str | None = field(default_factory=today, compare=False)
 
     @property
     def budget(self) -> Budget:
@@ -68,6 +76,7 @@ class Guarantee:
             "unit": self.unit,
             "group": self.group,
             "receipt": None if self.receipt is None else self.receipt.to_json(),
+            "released": self.released,
         }
 
 
@@ -81,4 +90,5 @@ def guarantee_from_json(record: dict[str, Any]) -> Guarantee:
         unit=str(record["unit"]),
         group=int(record["group"]),
         receipt=None if (kept := record.get("receipt")) is None else receipt_from_json(kept),
+        released=None if (day := record.get("released")) is None else str(day),
     )

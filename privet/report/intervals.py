@@ -30,9 +30,10 @@ def fragment(intervals: Intervals) -> str:
     level = f"{100.0 * intervals.level:.4g} %"
     caption = (
         f"{which} numbers with their {level} intervals, by their size in standard errors. Coloured "
-        "where the interval does not hold zero. Half range: from the middle of the declared range "
-        "to the upper end."
+        "where the interval does not hold zero."
     )
+    if any(intervals.units):
+        caption += " Half range: from the middle of the declared range to the upper end."
     return (
         f'<section class="intervals"><h2>Confidence intervals</h2>{alarm}'
         f"<p>{escape(price(intervals))}</p>"

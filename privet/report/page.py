@@ -10,11 +10,14 @@ import numpy as np
 
 import privet
 from privet.errors import DataError
+from privet.evaluation import Evaluation
 from privet.inference import Intervals
+from privet.models.trained import trained
 from privet.privacy.odds import attacker_accuracy, posterior, sure_odds
 from privet.privacy.statement import File, in_words, statement_facts
 from privet.privacy.statement.facts import at_most, percent
 from privet.privacy.statement.promise import KINDS
+from privet.report.evaluation import fragment as evaluation_fragment
 from privet.report.intervals import fragment, matching
 from privet.report.pictures import PICTURES, Picture, band_words
 from privet.report.released import Released
@@ -35,11 +38,17 @@ class Tile:
 
 
 def render(
-    model: Any, *, name: str = "", digest: str = "", intervals: Intervals | None = None
+    model: Any,
+    *,
+    name: str = "",
+    digest: str = "",
+    intervals: Intervals | None = None,
+    evaluation: Evaluation | None = None,
 ) -> str:
     """The report of a released model as a page that needs nothing else.
 
-    ``name`` and ``digest`` say which file it is about; ``intervals`` were released beside it.
+    ``name`` and ``digest`` say which file it is about; ``intervals`` and ``evaluation`` were
+    released beside it.
     """
     released = Released(model, _schema(model))
     guarantee = model.guarantee_
@@ -48,6 +57,7 @@ def render(
         model=type(model).__name__,
         ledger=model.dataset,
         file=File(name, digest) if name and digest else None,
+        trained=trained(model),
     )
     return rendered(
         "template.html",
@@ -66,6 +76,7 @@ def render(
         score=released.score_name,
         band=band_words(released),
         intervals="" if intervals is None else fragment(matching(intervals, model)),
+        evaluation="" if evaluation is None else evaluation_fragment(evaluation),
         schema=getattr(model, "schema_", ""),
         version=privet.__version__,
     )
@@ -83,9 +94,11 @@ def write(
     name: str = "",
     digest: str = "",
     intervals: Intervals | None = None,
+    evaluation: Evaluation | None = None,
 ) -> None:
     """Render into a file, all or nothing."""
-    write_page(render(model, name=name, digest=digest, intervals=intervals), path)
+    page = render(model, name=name, digest=digest, intervals=intervals, evaluation=evaluation)
+    write_page(page, path)
 
 
 def _schema(model: Any) -> Schema | None:

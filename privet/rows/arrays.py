@@ -25,6 +25,7 @@ from privet.rows.base import Array, Block, Rows, Targets
 BLOCK_ENTRIES = 1 << 17
 MOST_BLOCK_ROWS = 4_096  # what a sum may lose to rounding grows with this
 DENSE_ENTRIES = 1 << 15  # of a sparse table made dense at a time
+CHECKED_ENTRIES = 1 << 14  # looked at one by one: copies that fit the first-level cache
 
 
 def block_rows(m: int) -> int:
@@ -211,9 +212,11 @@ def squared_norms(x: NDArray[Any] | sp.csr_array) -> Array:
             "Replace them by a declared constant before fitting."
         )
     smallest = np.finfo(values.dtype).tiny
-    for start in range(0, len(values), 1 << 14):
-        part = np.abs(values[start : start + (1 << 14)])
-        if bool(((part > 0) & (part < smallest)).any()):
+    size = max(1, CHECKED_ENTRIES * len(values) // max(1, values.size))
+    for start in range(0, len(values), size):
+        part = np.abs(values[start : start + size])
+        small = part < smallest
+        if bool(small.any()) and bool(((part > 0) & small).any()):
             raise DataError(
                 "The rows hold subnormal numbers (below 1e-307), which are not computed "
                 "exactly. Round them to zero before fitting."

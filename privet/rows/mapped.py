@@ -2,7 +2,7 @@
 
 Random features, landmarks and lifted features have many more columns than the table they come from.
 Each pass over the rows makes them anew, a block at a time; blocks are kept for the next pass while
-they fit into a fixed amount of memory, since making them is most of the work. The map is public: it
+they fit into a fixed amount of memory, since making them is much of the work. The map is public: it
 is made from declarations, from randomness that is released with the model, or from what was
 released before.
 """
@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from privet.errors import DataError
@@ -81,8 +80,11 @@ class MappedRows(Rows):
 
 
 def mapped(feature_map: FeatureMap, x: Any) -> tuple[Array, Array | None]:
-    """Features of a block and the factors that clip them; refuses what is not a number."""
-    features = np.ascontiguousarray(feature_map(x))
-    if features.shape[1:] != (feature_map.columns,) or sp.issparse(features):
+    """Features of a block and the factors that clip them; refuses what is not a number.
+
+    A map may lay them out row after row or feature after feature, whichever it makes faster.
+    """
+    features = np.asarray(feature_map(x))
+    if features.shape[1:] != (feature_map.columns,):  # a sparse matrix has no shape here
         raise DataError("A feature map must return one row of its declared columns per row.")
     return features, clip_factors(features, feature_map.norm)

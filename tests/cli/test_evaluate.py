@@ -96,6 +96,58 @@ def test_a_person_with_several_rows_is_what_the_budget_is_for(
     refused(run(*asked, "--group", numeric), "categorical")
 
 
+def test_a_configuration_file(people: Path, held_out: Path, tmp_path: Path) -> None:
+    for source in (people / "model.privet", held_out):
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    config = tmp_path / "run.toml"
+    config.write_text(
+        'model = "model.privet"\ndata = "held_out.csv"\nepsilon = 1\nout = "found.json"\n'
+        'measure = ["accuracy", "confusion"]\n'
+    )
+    result = run("evaluate", "--config", config, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert {each["measure"] for each in told["measures"]} == {
+        "accuracy",
+        "confusion rate",
+        "precision",
+    }
+    assert json.loads((tmp_path / "found.json").read_text()) == told
+    again = run("evaluate", "--config", config, "--epsilon", 2, "--measure", "accuracy", "--force")
+    assert again.exit_code == 0, again.output
+    told = json.loads((tmp_path / "found.json").read_text())
+    assert told["guarantee"]["event"]["claim"]["epsilon"] == 2.0
+    assert [each["measure"] for each in told["measures"]] == ["accuracy"]
+    refused(run("evaluate", "--config", config), "already there")
+    config.write_text("level = [0.9]\n")
+    misused(run("evaluate", "--config", config), "single value")
+
+
+def test_the_report_shows_the_evaluation_of_its_own_model(
+    people: Path, held_out: Path, tmp_path: Path
+) -> None:
+    model, found, page = people / "model.privet", tmp_path / "e.json", tmp_path / "r.html"
+    asked = ("evaluate", model, held_out, "--epsilon", "1", "--out", found)
+    assert run(*asked).exit_code == 0
+    assert run("report", model, "--evaluation", found, "--out", page).exit_code == 0
+    record, text = json.loads(found.read_text()), page.read_text()
+    assert text.count('<section class="evaluation">') == 1
+    first = record["measures"][0]
+    assert f"{first['lower']:.3f} to {first['upper']:.3f}" in text
+    assert run("report", model, "--out", page, "--force").exit_code == 0
+    assert '<section class="evaluation">' not in page.read_text()
+    for broken in (
+        {**record, "sha256_of_model": "0" * 64},
+        {k: v for k, v in record.items() if k != "sha256_of_model"},
+    ):
+        found.write_text(json.dumps(broken))
+        again = run("report", model, "--evaluation", found, "--out", page, "--force")
+        refused(again, "another model file")
+    for text in ("", "[]", "{}", json.dumps({**record, "measures": [{"lower": 2}]})):
+        found.write_text(text)
+        refused(run("report", model, "--evaluation", found, "--out", page, "--force"), "evaluation")
+
+
 def test_wrong_usage(people: Path, held_out: Path) -> None:
     asked = ("evaluate", people / "model.privet", held_out)
     misused(run(*asked), "--epsilon")

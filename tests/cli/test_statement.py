@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from privet import load
+from privet.datasets import census_schema
 from tests.cli.people import CANARY, misused, refused, run
 
 
@@ -46,6 +47,18 @@ def test_text_card_and_page_say_the_same(people: Path, tmp_path: Path) -> None:
     assert (tmp_path / "t.html").read_text() == page
     refused(run("statement", model, "--html", tmp_path / "s.html"), "already there")
     assert run("statement", model, "--html", tmp_path / "s.html", "--force").exit_code == 0
+
+
+def test_it_names_the_label_the_columns_and_the_day(people: Path, tmp_path: Path) -> None:
+    model, schema = people / "model.privet", census_schema()
+    text = " ".join(run("statement", model).stdout.split())
+    assert run("report", model, "--out", tmp_path / "r.html").exit_code == 0
+    page = " ".join((tmp_path / "r.html").read_text().split())
+    for shown in (text, page):
+        assert f"{', '.join(schema.columns)}; declared by the schema" in shown
+        assert f"{schema.label.name}; classes" in shown
+        assert f"{load(model).guarantee_.released} (UTC)" in shown
+        assert "for a person with k rows epsilon is k times as large" in shown
 
 
 def test_a_recorded_release_says_so(accounted: Path, tmp_path: Path) -> None:

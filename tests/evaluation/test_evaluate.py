@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP, evaluate
 from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
+from privet.evaluation.result import evaluation_from_json
 from privet.evaluation.run import plan
 from privet.evaluation.shares import shares
 from privet.evaluation.tables import tables
@@ -237,6 +238,11 @@ def test_the_result_is_frozen_and_reads_as_table_frame_json_and_page() -> None:
     again = json.loads(found.dumps())
     assert again["n"] == ROWS
     assert again["guarantee"]["event"]["claim"] == {"kind": "pure", "epsilon": 1.0}
+    assert str(evaluation_from_json(again)) == str(found)
+    assert evaluation_from_json(again).to_json() == again
+    for broken in (None, [], {**again, "version": 2}, {**again, "n": "many"}):
+        with pytest.raises(DataError, match="evaluation"):
+            evaluation_from_json(broken)
     lines = str(found).splitlines()
     assert "epsilon = 1" in lines[1]
     assert len(lines) == 3 + len(found.measures)

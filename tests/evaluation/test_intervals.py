@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, norm
 from sklearn.metrics import roc_auc_score
 
-from privet.evaluation.calibration import calibration_error
-from privet.evaluation.consistent import alone, joined
+from privet.evaluation.calibration import Gaps, calibration_error, gaps
+from privet.evaluation.consistent import Counts, alone, joined
 from privet.evaluation.rates import Array, Ratios
 from privet.evaluation.roc import NoisyCurves
+from privet.evaluation.spread import normal_classes, spread
 
 SIMULATIONS = 2000
 #: passed but for one run in a million where the coverage is from 0.937 to 0.963
@@ -115,9 +118,58 @@ def test_the_noisy_area_is_unbiased_and_its_noise_counts() -> None:
     p, q = found.totals
     wins = found.wins() - area * p * q
     assert abs(wins.mean()) < 5.2 * wins.std() / np.sqrt(SIMULATIONS)
-    rows, extra = found.variances(np.full(SIMULATIONS, area))
-    assert np.mean(rows + extra) == pytest.approx(wins.var(), rel=0.25)
-    assert np.mean(rows) < 0.7 * wins.var()
+    told = spread(found.positive, found.negative, found.noise_variance, np.full(len(p), area))
+    np.testing.assert_allclose(told.statistic, wins, rtol=1e-9, atol=1e-6)
+    assert np.mean(told.variance) == pytest.approx(wins.var(), rel=0.25)
+    assert np.mean(told.variance - told.noise) < 0.7 * wins.var()
+
+
+MANY = 20_000
+
+
+def sharp(positive: float, negative_score: float, positive_score: float, n: int) -> Any:
+    """Many bins, most of them almost empty, and little noise: a curve close to the corner."""
+    cuts = np.linspace(-4.0, 4.0, 129)[1:-1]
+    edges = np.concatenate([[-np.inf], cuts, [np.inf]])
+    p, q = (np.diff(norm.cdf(edges - centre)) for centre in (positive_score, negative_score))
+    cells = np.concatenate([positive * p, (1.0 - positive) * q])
+    counts = np.random.default_rng().multinomial(n, cells, MANY)
+    noisy = counts + noise(0.42, counts.shape)
+    area = NoisyCurves(p[None], q[None], 0.0).estimates()[0]
+    return NoisyCurves(noisy[:, :128], noisy[:, 128:], 2.0 * 0.42**2), float(area)
+
+
+@pytest.mark.parametrize(
+    "population", [(0.05, -2.5, 0.5, 20_000), (0.3, -2.3, 2.3, 100_000)], ids=["rare", "sharp"]
+)
+def test_an_area_close_to_one_is_missed_as_often_on_either_side(population: Any) -> None:
+    found, area = sharp(*population)
+    accepted = found.accepts(np.full(MANY, area), 0.95)
+    above = found.estimates() > area
+    # passed but for one run in a million where a side is missed by 0.0165 to 0.0325
+    least, most = binom.ppf(2.5e-7, MANY, 0.0165), binom.ppf(1 - 2.5e-7, MANY, 0.0325)
+    for side in (above, ~above):
+        assert least <= (side & ~accepted).sum() <= most
+
+
+def test_the_corrected_variance_does_not_move_with_the_area() -> None:
+    found, area = sharp(0.05, -2.5, 0.5, 20_000)
+    told = spread(found.positive, found.negative, found.noise_variance, np.full(MANY, area))
+    corrected = told.variance - told.covariance / told.variance * told.statistic
+    assert np.corrcoef(told.statistic, told.variance)[0, 1] < -0.6
+    assert abs(np.corrcoef(told.statistic, corrected)[0, 1]) < 0.2
+    assert np.mean(told.covariance) == pytest.approx(
+        np.cov(told.statistic, told.variance)[0, 1], rel=0.15
+    )
+
+
+def test_two_normal_classes_have_the_variance_that_owen_says() -> None:
+    separation, places = 1.5, np.linspace(-9.0, 9.0, 4001)
+    area = norm.cdf(separation / np.sqrt(2.0))
+    step = places[1] - places[0]
+    square = (norm.pdf(places - separation) * norm.cdf(places) ** 2).sum() * step
+    assert normal_classes(np.array([area]))[0] == pytest.approx(square - area**2, rel=1e-6)
+    assert normal_classes(np.array([0.0, 1.0])) == pytest.approx([0.0, 0.0])
 
 
 def test_without_noise_the_area_is_scikit_learns() -> None:
@@ -143,13 +195,45 @@ def test_joined_tables_agree_and_are_less_noisy() -> None:
     assert declared < 32.0 * 0.75 * 0.9  # less than one table alone, made to add up
 
 
-def test_the_calibration_error_is_covered_and_not_inflated() -> None:
+def reliability(shift: float, n: int, scale: float) -> tuple[Counts, float]:
+    """Ten bins whose observed frequencies are off by ``shift`` towards one half."""
     middle = (np.arange(10) + 0.5) / 10
-    cells = np.concatenate([0.1 * (1.0 - middle), 0.1 * middle])  # perfectly calibrated
-    counts = np.random.default_rng().multinomial(2000, cells, SIMULATIONS)
-    table = alone(counts + noise(4.0, counts.shape), 2000, 32.0, 12 * 256.0)
+    hits = middle + shift * np.sign(0.5 - middle)
+    cells = 0.1 * np.concatenate([1.0 - hits, hits])
+    counts = np.random.default_rng().multinomial(n, cells, SIMULATIONS)
+    noisy = counts + noise(scale, counts.shape)
+    return alone(noisy, n, 2.0 * scale**2, 12.0 * scale**4), shift
+
+
+@pytest.mark.parametrize(("n", "scale"), [(2000, 4.0), (20_000, 4.0), (20_000, 30.0)])
+def test_a_calibration_error_is_covered_as_often_as_is_said(n: int, scale: float) -> None:
+    table, error = reliability(0.04 * np.sqrt(20_000 / n), n, scale)
     estimate, lower, upper = calibration_error(table, 0.95)
-    assert (lower <= 1e-9).sum() >= binom.ppf(5e-7, SIMULATIONS, 0.95)
-    raw = np.abs(table.values[:, 10:] - middle * (table.values[:, :10] + table.values[:, 10:]))
-    assert estimate.mean() < 0.75 * (raw.sum(axis=1) / 2000).mean()
+    inside = ((lower <= error) & (error <= upper)).sum()
+    assert LOWEST <= inside <= binom.ppf(1 - 5e-7, SIMULATIONS, 0.975)
+    assert estimate.mean() == pytest.approx(error, abs=0.3 * np.median(upper - lower))
+    assert (lower <= estimate).all()
     assert (estimate <= upper).all()
+
+
+def test_a_perfect_calibration_is_covered_and_not_inflated() -> None:
+    table, _ = reliability(0.0, 2000, 4.0)
+    estimate, lower, upper = calibration_error(table, 0.95)
+    assert (lower <= 1e-9).sum() >= LOWEST
+    assert (upper > 0.005).all()  # even where the noise makes the gaps look too small
+    raw = gaps(table).total
+    assert estimate.mean() < 0.4 * raw.mean()
+
+
+def test_folded_gaps_have_the_moments_that_are_used() -> None:
+    table, _ = reliability(0.02, 2000, 4.0)
+    found = gaps(table)
+    one = Gaps(10**9, found.found[:1], found.variance[:1], np.zeros((10, 10)))
+    sizes = np.abs(found.found[:1])
+    mean, sd, skew = (value[0] for value in one.moments(sizes))
+    draws = np.abs(
+        sizes + np.sqrt(one.variance) * np.random.default_rng().normal(size=(400_000, 10))
+    ).sum(axis=1)
+    assert mean == pytest.approx(draws.mean(), abs=5.2 * sd / np.sqrt(400_000))
+    assert sd == pytest.approx(draws.std(), rel=0.01)
+    assert skew == pytest.approx(float(((draws - mean) ** 3).mean() / sd**3), abs=0.04)

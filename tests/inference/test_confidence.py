@@ -24,6 +24,7 @@ from privet import (
 )
 from privet.errors import BudgetExceeded, DataError, DeclarationError, InfeasibleBudget
 from privet.inference import confidence
+from privet.kernels import KernelSVC
 from privet.mechanisms.matrix import NoisyMatrices, SecondMoments
 from privet.privacy import Budget
 from privet.privacy.compose import Composition
@@ -249,8 +250,14 @@ def test_small_tables_get_a_larger_share_for_the_intervals() -> None:
 
 def test_models_that_cannot_have_them() -> None:
     x, y = table(n=500, d=2)
-    with pytest.raises(DeclarationError, match="LargeMarginGaussian"):
-        confidence_intervals(LargeMarginGaussian(5.0).fit(x, y), x, y, budget=1.0)
+    mixture = LargeMarginGaussian(5.0, components=2)
+    with pytest.raises(DeclarationError, match="mixtures"):
+        confidence_intervals(mixture.fit(x, y), x, y, budget=100.0)
+    with pytest.raises(DeclarationError, match="mixtures"):
+        fit_with_intervals(mixture, x, y, budget=100.0)
+    kernel = KernelSVC(5.0, n_frequencies=2).fit(x, y)
+    with pytest.raises(DeclarationError, match="no intervals for KernelSVC"):
+        confidence_intervals(kernel, x, y, budget=100.0)
     with pytest.raises(DeclarationError, match="LogisticRegression"):
         fit_with_intervals(object(), x, y, budget=1.0)
     with pytest.raises(ValueError, match="not fitted"):

@@ -78,7 +78,7 @@ WHEN_CALLED = {("models", "store"), ("kernels", "store"), ("privacy", "report")}
 CONSTANTS = ("sensitivity", "bound", "scale", "calibrat", "floor")
 DATA = {"X", "x", "y", "rows", "data", "table"}
 
-HEAVY = ("sklearn", "dp_accounting", "opendp", "matplotlib", "pandas", "numba", "sqlalchemy")
+HEAVY = ("sklearn", "dp_accounting", "opendp", "matplotlib", "pandas", "numba", "psycopg")
 
 
 def room(path: Path) -> str:

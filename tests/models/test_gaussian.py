@@ -312,7 +312,20 @@ def test_a_report_names_products_and_parts() -> None:
     assert model.guarantee_.event.noise == "gaussian and laplace"
     page = report.render(model)
     assert "part 2" in page
+    assert " · column " in page
     assert "private centers" in page
+
+
+def test_names_hold_the_factors_of_half_vectorised_weights() -> None:
+    """``coef_`` times the named number is the coefficient of the term in the score."""
+    model = LargeMarginGaussian().fit(*shells(200, classes=2))
+    names = ["a²", "1.41 · a × b", "b²", "0.707 · a", "0.707 · b", "0.25 · (constant)"]
+    assert model._feature_names(["a", "b"]) == names
+    assert model._term_names(["a", "b"]) == ["a²", "a × b", "b²", "a", "b", "(constant)"]
+    a, b = 0.3, -0.5
+    terms = np.array([a * a, a * b, b * b, a, b, 1.0])
+    score = (model.coef_[0] * model._feature_steps(2)) @ terms
+    assert score == pytest.approx(float(model.decision_function([[a, b]])[0]))
 
 
 def test_too_many_products_are_refused() -> None:

@@ -85,7 +85,7 @@ def test_names_stand_in_the_order_of_the_features(covariance: str) -> None:
         "a": np.sqrt(2.0) * 2.0,
         "b": np.sqrt(2.0) * 3.0,
         "sum of squares": 13.0,
-        "constant": 1.0,
+        "(constant)": 1.0,
     }
     assert found == pytest.approx({name: known[name] for name in found})
 

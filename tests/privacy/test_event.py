@@ -13,9 +13,9 @@ from privet.errors import DeclarationError
 from privet.losses import Logistic
 from privet.mechanisms import ObjectivePerturbation
 from privet.privacy import ApproxDP, Event, PureDP, event_from_json
-from privet.privacy.curves import GaussianCurve, PureCurve
+from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.jacobian import JacobianCurve
-from tests.strategies import event, events
+from tests.strategies import curves, event, events
 
 #: Version 1, written once. If a change makes this test fail, it needs a new version, not new text.
 GOLDEN = (
@@ -29,13 +29,29 @@ GOLDEN = (
 
 
 def golden() -> Event:
-    curves = (JacobianCurve("softmax", 3, 0.2, 0.01), PureCurve(0.01), GaussianCurve(0.001))
-    return event(ApproxDP(1.0, 1e-6), curves)
+    parts = (JacobianCurve("softmax", 3, 0.2, 0.01), PureCurve(0.01), GaussianCurve(0.001))
+    return event(ApproxDP(1.0, 1e-6), parts)
 
 
 def test_the_text_of_version_1_never_changes() -> None:
     assert golden().canonical() == GOLDEN
     assert event_from_json(json.loads(GOLDEN)) == golden()
+
+
+def test_equal_events_may_have_different_texts() -> None:
+    """A text belongs to the object, not to its value: 1 and 1.0 are equal, and kept apart."""
+    whole, real = (dataclasses.replace(golden(), scale=scale) for scale in (1, 1.0))
+    assert whole == real
+    assert (whole.canonical(), real.canonical()) == (
+        GOLDEN.replace('"scale":0.5', '"scale":1'),
+        GOLDEN.replace('"scale":0.5', '"scale":1.0'),
+    )
+    assert dataclasses.replace(whole, n=7).canonical().count('"n":7') == 1
+
+
+@given(curves())
+def test_a_curve_is_written_with_all_its_fields(curve: Curve) -> None:
+    assert curve.to_json() == {"kind": curve.kind, **dataclasses.asdict(curve)}
 
 
 def test_the_meaning_of_version_1_never_changes() -> None:

@@ -21,7 +21,8 @@ import pytest
 
 from privet import Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError, MissingExtra
-from privet.privacy.ledger import sqlite, storage
+from privet.privacy.ledger import storage
+from privet.privacy.ledger.sqlite_line import IDLE
 from tests.strategies import pure_event
 
 
@@ -37,7 +38,7 @@ def people(sqlite_url: str) -> Ledger:
 
 def folded(ledger: Ledger) -> Path:
     """The ledger's file after the last connection has folded its log into it."""
-    sqlite.close_idle()
+    IDLE.close()
     assert not ledger.path.with_name(ledger.path.name + "-wal").exists()
     return ledger.path
 
@@ -65,7 +66,7 @@ def in_a_child(work: Callable[[], str]) -> str:
 
 
 def test_13_locked_sqlite(people: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    sqlite.close_idle()
+    IDLE.close()
     monkeypatch.setattr(storage, "PATIENCE", 0.05)
     other = sqlite3.connect(people.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -119,7 +120,7 @@ def test_13_read_only(people: Ledger) -> None:
         place.chmod(0o644)
         assert people.remaining("people") == 0.5
         people.verify()
-        sqlite.close_idle()
+        IDLE.close()
 
 
 def test_13_disk_full(people: Ledger) -> None:
@@ -161,7 +162,7 @@ def test_13_corrupt_pages(people: Ledger) -> None:
             people.reserve("people", pure_event(0.1))
         except LedgerError:
             noticed += 1
-        sqlite.close_idle()
+        IDLE.close()
     assert noticed >= 3
     people.path.write_bytes(whole)
     people.verify()
@@ -178,13 +179,13 @@ def test_13_truncated(people: Ledger, size: int) -> None:
     ):
         with pytest.raises(LedgerError):
             attempt()
-    sqlite.close_idle()
+    IDLE.close()
     assert people.path.read_bytes()[: min(size, 10)] == whole[: min(size, 10)]
 
 
 def test_13_values_of_the_wrong_type(people: Ledger) -> None:
     for column in ("dataset", "time", "body", "totals"):
-        sqlite.close_idle()
+        IDLE.close()
         with sqlite3.connect(people.path) as connection:
             connection.execute(f"UPDATE entries SET {column} = x'00ff' WHERE sequence = 3")
         connection.close()
@@ -344,15 +345,15 @@ def test_13_another_process_folding_the_log_is_no_loss(people: Ledger) -> None:
 
     def elsewhere() -> str:
         people.reserve("people", pure_event(0.1))
-        sqlite.close_idle()
+        IDLE.close()
         return "done"
 
     # a fork closes idle connections properly; one that is not known to the pool stays
-    lines, sqlite._IDLE[:] = list(sqlite._IDLE), []
+    lines, IDLE.waiting[:] = list(IDLE.waiting), []
     assert in_a_child(elsewhere) == "done"
-    sqlite._IDLE[:] = lines
+    IDLE.waiting[:] = lines
     people.reserve("people", pure_event(0.1))
-    sqlite.close_idle()
+    IDLE.close()
     assert people.remaining("people") == pytest.approx(0.3, abs=1e-12)
     people.verify()
 
@@ -366,8 +367,9 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
     import sys
 
     storage.store_at.cache_clear()
-    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    monkeypatch.delitem(sys.modules, "privet.privacy.ledger.postgres", raising=False)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for module in ("postgres", "postgres_line"):
+        monkeypatch.delitem(sys.modules, f"privet.privacy.ledger.{module}", raising=False)
     with pytest.raises(MissingExtra, match=r"privet\[postgres\]"):
         Ledger("postgresql://host/db").remaining("people")
 
@@ -387,22 +389,16 @@ def test_a_server_that_restarts_is_found_again(postgres_url: str) -> None:
     assert ledger.remaining("people") == 0.75
 
 
-def test_a_charge_that_is_not_committed_is_an_error(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_charge_that_is_not_committed_is_an_error(postgres_url: str) -> None:
     from privet.privacy.ledger import postgres
 
     ledger = Ledger(postgres_url)
     ledger.open("people", PureDP(1.0))
-    postgres.close_idle()
-
-    def open_transactions(connection: Any, _: Any) -> None:
-        connection.autocommit = False
-
-    monkeypatch.setattr(postgres, "_prepare", open_transactions)
+    ledger.remaining("people")
+    postgres.IDLE.waiting[-1].connection.autocommit = False
     with pytest.raises(LedgerError, match="not committed"):
         ledger.reserve("people", pure_event(0.1))
-    postgres.close_idle()
+    assert len(ledger.entries()) == 1
 
 
 def test_15_whoever_comes_between_is_seen(
@@ -447,7 +443,7 @@ def test_threads_charge_one_after_another(url: str) -> None:
 def test_idle_connections_are_few(tmp_path: Path) -> None:
     for i in range(20):
         Ledger(f"sqlite:///{tmp_path}/{i}.db").open("people", PureDP(1.0))
-    assert len(sqlite._IDLE) <= sqlite._MOST_IDLE
+    assert len(IDLE.waiting) <= IDLE.most
     for i in range(20):
         assert Ledger(f"sqlite:///{tmp_path}/{i}.db").remaining("people") == 1.0
 
@@ -455,7 +451,7 @@ def test_idle_connections_are_few(tmp_path: Path) -> None:
 def test_a_commit_is_durable_when_it_returns(people: Ledger, postgres_url: str) -> None:
     """The settings under which each database promises it."""
     assert people.remaining("people") == 0.5
-    line = sqlite._IDLE[-1]
+    line = IDLE.waiting[-1]
     assert line.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert line.connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
     ledger = Ledger(f"{postgres_url}%20-csynchronous_commit%3Doff")

@@ -10,8 +10,8 @@ import pytest
 
 from privet import Ledger, PureDP
 from privet.errors import LedgerError
-from privet.privacy.ledger import sqlite
 from privet.privacy.ledger.entry import GENESIS
+from privet.privacy.ledger.sqlite_line import IDLE
 from privet.privacy.ledger.storage import FIRST_FORMAT, FORMAT
 from tests.reference import ledger_format_1
 from tests.strategies import pure_event
@@ -48,7 +48,7 @@ def test_an_old_ledger_is_not_charged_and_names_the_way(old: Ledger) -> None:
     ):
         with pytest.raises(LedgerError, match="privet ledger migrate"):
             attempt()
-    sqlite.close_idle()
+    IDLE.close()
     assert old.path.read_bytes() == before
 
 

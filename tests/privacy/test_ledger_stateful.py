@@ -32,7 +32,8 @@ from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError
 from privet.privacy import Budget, Event, Filter
 from privet.privacy.compose import UNITS_PER_ONE, units
-from privet.privacy.ledger import sqlite
+from privet.privacy.ledger.idle import Idle
+from privet.privacy.ledger.sqlite_line import IDLE
 from privet.privacy.ledger.terms import Terms, costs_for
 from tests import postgres
 from tests.strategies import gaussian_event, pure_event
@@ -55,8 +56,9 @@ class Charges(RuleBasedStateMachine):
     reservations = Bundle("reservations")
     heads = Bundle("heads")
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, idle: Idle[Any]) -> None:
         super().__init__()
+        self.idle, self.aside = idle, list[Any]()
         self.ledger = Ledger(url)
         self.model: dict[str, list[tuple[Event, str | None]]] = {}
         self.terms: dict[str, Terms] = {}
@@ -159,7 +161,12 @@ class Charges(RuleBasedStateMachine):
 
     @rule()
     def reconnect(self) -> None:
-        sqlite.close_idle()
+        self.idle.close()
+
+    @rule()
+    def somebody_else(self) -> None:
+        """Go on with another connection; the one so far comes back later and has missed a lot."""
+        self.aside, self.idle.waiting[:] = list(self.idle.waiting), self.aside
 
     @invariant()
     def nothing_is_negative_and_nothing_is_lost(self) -> None:
@@ -182,6 +189,8 @@ class Charges(RuleBasedStateMachine):
         assert reserved - settled == self.unsettled
 
     def teardown(self) -> None:
+        for line in self.aside:
+            line.close()
         if not self.model:
             return
         self.ledger.verify()
@@ -206,7 +215,7 @@ def test_random_charges_on_sqlite() -> None:
     numbers = count()
     with tempfile.TemporaryDirectory() as folder:
         run_state_machine_as_test(
-            lambda: Charges(f"sqlite:///{Path(folder) / str(next(numbers))}.db"),
+            lambda: Charges(f"sqlite:///{Path(folder) / str(next(numbers))}.db", IDLE),
             settings=settings(
                 max_examples=25,
                 stateful_step_count=20,
@@ -214,13 +223,17 @@ def test_random_charges_on_sqlite() -> None:
                 suppress_health_check=list(HealthCheck),
             ),
         )
-        sqlite.close_idle()
+        IDLE.close()
 
 
 def test_random_charges_on_postgres(postgres_server: str) -> None:
+    from privet.privacy.ledger import postgres_line
+
     numbers = count()
     run_state_machine_as_test(
-        lambda: Charges(postgres.fresh(postgres_server, f"random_{next(numbers)}")),
+        lambda: Charges(
+            postgres.fresh(postgres_server, f"random_{next(numbers)}"), postgres_line.IDLE
+        ),
         settings=settings(
             max_examples=6,
             stateful_step_count=12,

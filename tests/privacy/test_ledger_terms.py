@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,9 +18,11 @@ from privet import ZCDP, ApproxDP, PureDP
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.privacy import Budget, Event, Filter
 from privet.privacy.compose import FILTER_ORDERS, UNITS_PER_ONE, add_costs, costs, units
-from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.group import for_group
+from privet.privacy.ledger.entry import Totals
 from privet.privacy.ledger.terms import Terms, costs_for, declared_terms, terms_from_json
+from privet.solve import largest
 from tests.strategies import budgets, event, events, gaussian_event, pure_event
 
 PARTS = {"a": (0, 500), "b": (500, 1000)}
@@ -169,6 +173,65 @@ def test_an_approximate_cap_for_persons_admits_gaussians() -> None:
     assert 0 < terms.room(totals) < terms.room(terms.nothing())
     four = Terms(ApproxDP(2.0, 1e-6))
     assert totals[0][2:] == four.admit("people", four.nothing(), gaussian_event(0.02), None)[0][2:]
+
+
+# -- what a refusal says -------------------------------------------------------------------------
+
+_NUMBERS = re.compile(
+    r"pure release of epsilon = (\S+), or one of rho = (\S+) \(epsilon = (\S+) if it is Gaussian"
+)
+
+
+def refused(terms: Terms, totals: Totals, made: Event, part: str | None = None) -> str:
+    with pytest.raises(BudgetExceeded) as caught:
+        terms.admit("people", totals, made, part)
+    return str(caught.value)
+
+
+def test_an_approximate_cap_says_why_it_does_not_admit_all_of_itself() -> None:
+    cap = ApproxDP(1.0, 1e-6)
+    terms = Terms(cap)
+    rho = largest(lambda rho: GaussianCurve(rho).epsilon(1e-6) <= 1.0, 1.0)
+    told = refused(terms, terms.nothing(), event(cap, (GaussianCurve(rho),)))
+    assert "chosen after seeing the last" in told
+    found = _NUMBERS.search(told)
+    assert found is not None
+    epsilon, rho, gaussian = (float(number) for number in found.groups())
+    assert epsilon == 1.0
+    assert gaussian == pytest.approx(0.71, abs=0.01)  # as the page says
+    terms.admit("people", terms.nothing(), gaussian_event(rho), None)
+    refused(terms, terms.nothing(), gaussian_event(rho * 1.02))
+    assert GaussianCurve(rho).epsilon(1e-6) == pytest.approx(gaussian, rel=0.01)
+    full = terms.charged(terms.nothing(), gaussian_event(0.1), None)
+    assert "What fits now is nothing more." in refused(terms, full, gaussian_event(1e-4))
+
+
+@given(charges, st.floats(0.5, 5.0), st.integers(1, 3), st.sampled_from(["a", "b", None]))
+def test_what_a_refusal_names_does_fit(
+    spent: list[tuple[Event, str | None]], epsilon: float, group: int, part: str | None
+) -> None:
+    terms = declared_terms(ApproxDP(epsilon, 1e-6), PARTS, group)
+    totals = terms.nothing()
+    for made, of in spent:
+        with suppress(BudgetExceeded):
+            totals = terms.admit("people", totals, made, of)
+    pure, rho = terms.largest(totals, part)
+    if pure > 1e-6:
+        terms.admit("people", totals, pure_event(pure * 0.999), part)
+    if rho > 1e-6:
+        terms.admit("people", totals, gaussian_event(rho * 0.999), part)
+        assert pure >= math.sqrt(2.0 * rho)
+    refused(terms, totals, gaussian_event(rho * 1.001 + 1e-6), part)
+
+
+def test_a_cap_says_that_it_cannot_count_a_release() -> None:
+    pure, zcdp = Terms(PureDP(1.0)), Terms(ZCDP(1.0))
+    told = refused(pure, pure.nothing(), gaussian_event(0.1))
+    assert "counts in epsilon alone, and none is proved" in told
+    assert "1 is left" in told
+    assert "0.5 is left" in refused(
+        zcdp, ((None, 500_000_000, *zcdp.nothing()[0][2:]),), gaussian_event(0.6)
+    )
 
 
 @given(st.floats(1e-3, 3.0), st.integers(1, 9))

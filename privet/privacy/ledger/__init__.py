@@ -4,8 +4,10 @@ ledger.py    Ledger: what users call
 terms.py     what an account promises: cap, parts, rows of one person; whether a charge fits
 entry.py     one line of the ledger and its hash
 book.py      reading and appending entries, the same in every database
+memory.py    what a connection need not look at again
 audit.py     replaying a ledger from its first entry
 storage.py   what a database must give; sqlite.py and postgres.py give it
+idle.py      connections that wait; sqlite_line.py and postgres_line.py are connections
 """
 
 from privet.privacy.ledger.entry import Entry

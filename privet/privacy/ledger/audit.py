@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from privet.errors import DeclarationError, LedgerError
+from privet.errors import LedgerError
 from privet.privacy.event import event_from_json
 from privet.privacy.ledger.entry import GENESIS, Entry, Totals, Vector
 from privet.privacy.ledger.terms import Terms, costs_for, terms_from_json
@@ -37,7 +37,7 @@ def audit(entries: Sequence[Entry], head: str | Receipt | None = None) -> None:
             raise LedgerError(f"Entry {expected} of the ledger was changed after it was written.")
         try:
             fault = _KINDS.get(entry.kind, _unknown)(entry, accounts)
-        except (DeclarationError, KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerError(f"Entry {expected} of the ledger cannot be understood.") from error
         if fault:
             raise LedgerError(f"Entry {expected} of the ledger {fault}.")

@@ -6,6 +6,7 @@ A charge looks at a few entries, in one query, unless the session remembers them
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -44,6 +45,7 @@ class Account(NamedTuple):
 
     opened: Entry
     last: Entry  # of this account
+    totals: Totals  # all that was charged so far
     newest: Entry  # of the whole ledger
     known: Entry | None  # the one that was asked for
 
@@ -51,11 +53,6 @@ class Account(NamedTuple):
     def terms(self) -> Terms:
         """What was declared when the account was opened."""
         return _terms(self.opened.body_text)
-
-    @property
-    def totals(self) -> Totals:
-        """What was charged so far."""
-        return self.last.totals
 
 
 @lru_cache(maxsize=64)
@@ -92,24 +89,25 @@ class Book:
                 f"The data set {dataset!r} is not open in this ledger. Open it with its cap first."
             )
         known = next((e for e in mine if e.kind == kind and e.key == key is not None), None)
-        account = Account(_trusted(opened), _trusted(mine[-1]), found[-1], known)
-        memory.saw(account.opened, account.last, account.newest)
-        return account
+        _check_hashes(opened, mine[-1], known)
+        memory.saw(opened, mine[-1], found[-1])
+        return Account(opened, mine[-1], mine[-1].totals, found[-1], known)
 
     def reservation(self, number: int) -> Reservation:
         """The reservation with this number."""
         memory = self.session.memory
-        mine_here = memory.reserved.get(number)
-        if mine_here is not None and memory.newest and mine_here.dataset in memory.accounts:
-            last = memory.accounts[mine_here.dataset][1]
-            return Reservation(mine_here, last, memory.newest, None)
+        known = memory.reserved.get(number)
+        if known is not None and memory.newest is not None and known.dataset in memory.accounts:
+            _, last, _ = memory.accounts[known.dataset]
+            return Reservation(known, last, memory.newest, None)
         found = self._select(_RESERVED, {"number": number, "key": str(number)})
         reserved = next((entry for entry in found if entry.sequence == number), None)
         if reserved is None or reserved.kind != "reserve":
             raise LedgerError(f"There is no reservation number {number}.")
         mine = [entry for entry in found if entry.dataset == reserved.dataset]
         settled = next((e for e in mine if e.kind == "settle" and e.key == str(number)), None)
-        return Reservation(reserved, _trusted(mine[-1]), found[-1], settled)
+        _check_hashes(reserved, mine[-1])
+        return Reservation(reserved, mine[-1], found[-1], settled)
 
     def before_opening(self, dataset: str) -> Entry | None:
         """The newest entry, of a ledger in which the data set is not open yet."""
@@ -144,11 +142,17 @@ class Book:
         part: str | None = None,
         body: str,
         totals: str,
+        found: Iterable[Entry] = (),
+        charged: Totals | None = None,
     ) -> Entry:
-        """Write the entry that follows ``newest``, the last one, with canonical texts."""
+        """Write the entry that follows ``newest``, the last one, and was decided on ``found``.
+
+        ``body`` and ``totals`` are canonical texts; ``charged`` is what ``totals`` says, if it is
+        not what the account's last entry said.
+        """
         entry = follow(newest, dataset, kind, key=key, part=part, body=body, totals=totals)
-        self.session.insert(entry)
-        self.session.memory.wrote(entry)
+        self.session.insert(entry, (newest, *found))
+        self.session.memory.wrote(entry, charged)
         return entry
 
     def _select(self, sql: str, values: dict[str, Any]) -> list[Entry]:
@@ -160,7 +164,7 @@ def _of(sql: str, table: str) -> str:
     return sql.format(table=table)
 
 
-def _trusted(entry: Entry) -> Entry:
-    if entry.digest() != entry.hash:
-        raise LedgerError(f"Entry {entry.sequence} of the ledger was changed; run verify.")
-    return entry
+def _check_hashes(*entries: Entry | None) -> None:
+    for entry in dict.fromkeys(entries):
+        if entry is not None and entry.digest() != entry.hash:
+            raise LedgerError(f"Entry {entry.sequence} of the ledger was changed; run verify.")

@@ -23,9 +23,6 @@ Vector = tuple[int | None, ...]
 #: One vector for each part of a data set, one for a data set in one piece.
 Totals = tuple[Vector, ...]
 
-#: The columns of an entry in a database, in the order of ``Row``.
-COLUMNS = ("sequence", "dataset", "kind", "key", "part", "body", "totals", "time", "previous", "hash")
-
 #: What the first entry follows. It names the first format and is the same in every later one.
 GENESIS = hashlib.sha256(b"privet-ledger-1").hexdigest()
 
@@ -50,6 +47,10 @@ class Row(NamedTuple):
     time: str
     previous: str
     hash: str
+
+
+#: The names of the columns in a database.
+COLUMNS = tuple(name.removesuffix("_text") for name in Row._fields)
 
 
 class Entry(Row):
@@ -116,9 +117,7 @@ def follow(
     sequence, previous = (1, GENESIS) if newest is None else (newest.sequence + 1, newest.hash)
     time = _time_text(int(clock.time()))
     content = _content(sequence, dataset, kind, key, part, body, totals, time, previous)
-    return Entry(
-        sequence, dataset, kind, key, part, body, totals, time, previous, _digest(content)
-    )
+    return Entry(sequence, dataset, kind, key, part, body, totals, time, previous, _digest(content))
 
 
 def _content(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from privet.errors import DeclarationError, LedgerError
 from privet.privacy.budget import Budget
@@ -116,11 +118,19 @@ class Ledger:
             account = book.account(dataset, "reserve", key)
             if account.known is not None:
                 return _same(book, account.known, body, part)
-            totals = totals_text(account.terms.admit(dataset, account.totals, event, part))
-            newest = account.newest
-            return book.append(
-                newest, dataset, "reserve", key=key, part=part, body=body, totals=totals
-            ).sequence
+            charged = account.terms.admit(dataset, account.totals, event, part)
+            made = book.append(
+                account.newest,
+                dataset,
+                "reserve",
+                key=key,
+                part=part,
+                body=body,
+                totals=totals_text(charged),
+                found=(account.opened, account.last),
+                charged=charged,
+            )
+            return made.sequence
 
         return self._store.write(work)
 
@@ -131,26 +141,32 @@ class Ledger:
 
     def settle(self, reservation: int) -> Receipt:
         """Note that the reserved release was made; once. The receipt goes with the release."""
-        body = canonical({"reservation": reservation})
+        number = _number(reservation)
 
         def work(session: Session) -> Receipt:
             book = Book(session)
-            found = book.reservation(reservation)
+            found = book.reservation(number)
             if found.settled is not None:
-                raise LedgerError(f"Reservation {reservation} is settled already.")
-            dataset, totals = found.reserved.dataset, found.last.totals_text
+                raise LedgerError(f"Reservation {number} is settled already.")
             made = book.append(
-                found.newest, dataset, "settle", key=str(reservation), body=body, totals=totals
+                found.newest,
+                found.reserved.dataset,
+                "settle",
+                key=str(number),
+                body=f'{{"reservation":{number}}}',
+                totals=found.last.totals_text,
+                found=(found.reserved, found.last),
             )
-            return Receipt(dataset, made.sequence, made.hash)
+            return Receipt(made.dataset, made.sequence, made.hash)
 
         return self._store.write(work)
 
     def receipt(self, reservation: int) -> Receipt:
         """The receipt that ``settle`` gave for this reservation."""
-        found = self._store.read(lambda session: Book(session).reservation(reservation))
+        number = _number(reservation)
+        found = self._store.read(lambda session: Book(session).reservation(number))
         if found.settled is None:
-            raise LedgerError(f"Reservation {reservation} was never settled.")
+            raise LedgerError(f"Reservation {number} was never settled.")
         return Receipt(found.reserved.dataset, found.settled.sequence, found.settled.hash)
 
     # -- looking -------------------------------------------------------------------------------
@@ -221,6 +237,16 @@ class Ledger:
 
     def _account(self, dataset: str) -> Account:
         return self._store.read(lambda session: Book(session).account(dataset))
+
+
+def _number(reservation: Any) -> int:
+    """A reservation's number: a whole one, since 2.0 would be settled beside 2."""
+    try:
+        return int(operator.index(reservation))
+    except TypeError as error:
+        raise DeclarationError(
+            f"A reservation is the number that reserve returned, got {reservation!r}."
+        ) from error
 
 
 def _same(book: Book, known: Entry, body: str, part: str | None) -> int:

@@ -10,7 +10,7 @@ What is remembered had its hash checked when it was read, or was hashed here whe
 
 from __future__ import annotations
 
-from privet.privacy.ledger.entry import Entry
+from privet.privacy.ledger.entry import Entry, Totals
 
 _MOST_ACCOUNTS = 64
 _MOST_RESERVED = 1024
@@ -21,7 +21,8 @@ class Memory:
 
     def __init__(self) -> None:
         self.newest: Entry | None = None
-        self.accounts: dict[str, tuple[Entry, Entry]] = {}  # the opening and the last entry
+        # the opening entry, the last one and its totals
+        self.accounts: dict[str, tuple[Entry, Entry, Totals]] = {}
         self.reserved: dict[int, Entry] = {}  # written here, and not settled yet
 
     def forget(self) -> None:
@@ -34,15 +35,18 @@ class Memory:
         """An account, as a query has found it just now."""
         if len(self.accounts) >= _MOST_ACCOUNTS:
             self.accounts.clear()
-        self.accounts[opened.dataset] = (opened, last)
+        self.accounts[opened.dataset] = (opened, last, last.totals)
         self.newest = newest
 
-    def wrote(self, entry: Entry) -> None:
-        """The newest entry is this one. A transaction that fails afterwards must ``forget``."""
+    def wrote(self, entry: Entry, charged: Totals | None) -> None:
+        """The newest entry, and the totals if it has changed them.
+
+        A transaction that fails afterwards must ``forget``.
+        """
         self.newest = entry
-        account = self.accounts.get(entry.dataset)
-        if account is not None:
-            self.accounts[entry.dataset] = (account[0], entry)
+        if entry.dataset in self.accounts:
+            opened, _, totals = self.accounts[entry.dataset]
+            self.accounts[entry.dataset] = (opened, entry, charged or totals)
         if entry.kind == "reserve":
             if len(self.reserved) >= _MOST_RESERVED:
                 self.reserved.clear()

@@ -3,32 +3,23 @@
 Write-ahead log, synchronous FULL: a commit has reached the disk when it returns. ``BEGIN
 IMMEDIATE``: from the first look to the commit no other process can write.
 
-Opening a file anew for every charge, and folding the log into it when the last connection closes,
-would take four times as long as the charge, so connections wait in ``_IDLE`` for the next one.
-None is shared by two threads or passed to a forked process, and none outlives its file: before each
-transaction and after each commit the file and its log at the path must be the very ones that the
-connection has open. A ledger that was deleted or replaced meanwhile is an error, not a charge to a
-file that nobody will ever see.
+The file is marked in its header, and a file that carries another mark or other tables is left as it
+is. Connections are kept from charge to charge: see ``sqlite_line.py``.
 """
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import json
 import os
 import sqlite3
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from privet.errors import LedgerError, PrivetError
-from privet.privacy.ledger import storage
-from privet.privacy.ledger.entry import canonical
+from privet.privacy.event import canonical
+from privet.privacy.ledger.sqlite_line import IDLE, Line, connected, log_of
 from privet.privacy.ledger.storage import (
     FIRST_FORMAT,
     FOREIGN,
@@ -63,45 +54,6 @@ CREATE TABLE entries (
 _INDEX = "CREATE INDEX entries_by_dataset ON entries (dataset, sequence)"
 _MARK = (f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {VERSION}")
 
-Identity = tuple[tuple[int, int] | None, tuple[int, int] | None]
-
-
-@dataclass(eq=False)
-class _Line:
-    """A connection, and which file and log it has open. A session while a transaction is."""
-
-    connection: sqlite3.Connection
-    path: Path
-    identity: Identity
-    table: str = "entries"
-
-    def rows(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        return self.connection.execute(sql, values).fetchall()
-
-    def insert(self, columns: str, values: Mapping[str, Any]) -> None:
-        self.connection.execute(_insertion(columns), values)
-
-    def close(self) -> None:
-        with contextlib.suppress(sqlite3.Error):
-            self.connection.close()
-
-
-#: Connections that wait for the next transaction of this process, the latest last.
-_IDLE: list[_Line] = []
-_MOST_IDLE = 8
-
-
-def close_idle() -> None:
-    """Close the connections that wait; the last one to close a file folds its log into it."""
-    while _IDLE:
-        _IDLE.pop().close()
-
-
-atexit.register(close_idle)
-if sys.platform != "win32":
-    # SQLite's connections must not be carried into a forked process
-    os.register_at_fork(before=close_idle)
-
 
 @dataclass(frozen=True)
 class SqliteStore:
@@ -116,123 +68,126 @@ class SqliteStore:
 
     def write(self, work: Callable[[Session], Result], *, create: bool = False) -> Result:
         """One exclusive, durable transaction."""
-        with self._line(create=create) as line:
-            line.connection.execute("BEGIN IMMEDIATE")
-            if create and self._format(line.connection) is None:
-                for statement in (_CREATE, _INDEX, *_MARK):
-                    line.connection.execute(statement)
-            self._expect_today(line.connection)
+
+        def transaction(line: Line) -> Result:
+            if not line.begin("BEGIN IMMEDIATE"):
+                if create and self._format(line) is None:
+                    for statement in (_CREATE, _INDEX, *_MARK):
+                        line.run(statement)
+                self._expect_today(line)
             result = work(line)
             self._commit(line)
-        return result
+            return result
+
+        return self._with_line(transaction, create=create)
 
     def read(self, work: Callable[[Session], Result]) -> Result:
         """One consistent view."""
-        with self._line() as line:
-            line.connection.execute("BEGIN")
-            self._expect_today(line.connection)
+
+        def transaction(line: Line) -> Result:
+            if not line.begin("BEGIN"):
+                self._expect_today(line)
             result = work(line)
-            line.connection.execute("COMMIT")
-        return result
+            line.run("COMMIT")
+            return result
+
+        return self._with_line(transaction)
 
     def upgrade(self, work: Callable[[Session, str], Result]) -> Result:
         """One exclusive transaction on a file of any known format."""
-        with self._line() as line:
-            line.connection.execute("BEGIN IMMEDIATE")
-            found = self._format(line.connection)
+
+        def transaction(line: Line) -> Result:
+            line.begin("BEGIN IMMEDIATE")
+            found = self._format(line)
             if found is None:
                 raise LedgerError(FOREIGN.format(place=self.place))
             if found == FIRST_FORMAT:
-                _upgrade(line.connection)
+                _upgrade(line)
             result = work(line, found)
             self._commit(line)
-        return result
+            return result
+
+        return self._with_line(transaction)
 
     def check(self) -> None:
         """SQLite's own check of the file's pages."""
-        with self._line() as line:
-            found = line.rows("PRAGMA quick_check(1)", {})
+        found = self._with_line(lambda line: line.rows("PRAGMA quick_check(1)", {}))
         if found != [("ok",)]:
             raise LedgerError(f"The file of the ledger {self.place} is damaged: {found[0][0]}.")
 
     # -- connections ---------------------------------------------------------------------------
 
-    @contextmanager
-    def _line(self, *, create: bool = False) -> Iterator[_Line]:
-        """A connection for one transaction; kept for the next one unless the database failed."""
+    def _with_line(self, work: Callable[[Line], Result], *, create: bool = False) -> Result:
+        """What ``work`` returns; the connection is kept unless the database failed."""
+        line = self._line(create=create)
         try:
-            line = self._idle() or self._connect(create=create)
-        except sqlite3.Error as error:
-            raise LedgerError(f"The ledger {self.place} cannot be opened: {error}.") from error
-        try:
-            yield line
-        except sqlite3.Error as error:
-            line.close()
-            raise LedgerError(
-                f"The ledger {self.place} refused: {error}. Nothing was released."
-            ) from error
+            result = work(line)
         except PrivetError:
             line.connection.rollback()
-            self._keep(line)
+            line.doubt()
+            IDLE.keep(line)
             raise
-        except BaseException:
+        except BaseException as error:
             line.close()  # which undoes what was not committed
+            if isinstance(error, sqlite3.Error):
+                raise LedgerError(
+                    f"The ledger {self.place} refused: {error}. Nothing was released."
+                ) from error
             raise
-        self._keep(line)
+        IDLE.keep(line)
+        return result
 
-    @staticmethod
-    def _keep(line: _Line) -> None:
-        _IDLE.append(line)
-        with contextlib.suppress(IndexError):  # another thread was faster
-            while len(_IDLE) > _MOST_IDLE:
-                _IDLE.pop(0).close()
+    @cached_property
+    def _name(self) -> str:
+        return os.fspath(self.path)
 
-    def _commit(self, line: _Line) -> None:
-        line.connection.execute("COMMIT")
-        if _identity(self.path) != line.identity:
+    def _line(self, *, create: bool = False) -> Line:
+        """A connection to the very file that is at the path now."""
+        while (line := IDLE.take(self._name)) is not None:
+            if line.in_place():
+                return line
+            line.close()
+        try:
+            return self._connect(create=create)
+        except sqlite3.Error as error:
+            raise LedgerError(f"The ledger {self.place} cannot be opened: {error}.") from error
+
+    def _commit(self, line: Line) -> None:
+        line.run("COMMIT")
+        if not line.in_place():
             raise LedgerError(
                 f"The ledger {self.place} was removed or replaced while it was written. Nothing "
                 "was released."
             )
 
-    def _idle(self) -> _Line | None:
-        """A waiting connection to the very file that is at the path now."""
-        here = _identity(self.path)
-        for line in reversed(_IDLE):
-            if line.path == self.path:
-                with contextlib.suppress(ValueError):  # another thread took it
-                    _IDLE.remove(line)
-                    if line.identity == here:
-                        return line
-                    line.close()
-        return None
-
-    def _connect(self, *, create: bool) -> _Line:
+    def _connect(self, *, create: bool) -> Line:
         self._expect_file(create=create)
-        connection = sqlite3.connect(
-            self.path, timeout=storage.PATIENCE, isolation_level=None, check_same_thread=False
-        )
+        line = connected(self._name)
         try:
             # before anything is changed in a foreign file, and in one view of it: another process
             # may be creating the ledger just now
-            connection.execute("BEGIN")
-            found = self._format(connection)
-            connection.execute("ROLLBACK")
+            line.run("BEGIN")
+            found = self._format(line)
+            line.run("ROLLBACK")
             if found is None and not create:
                 raise LedgerError(FOREIGN.format(place=self.place))
-            if _only(connection, "PRAGMA journal_mode = WAL") != "wal":
+            if line.only("PRAGMA journal_mode = WAL") != "wal":
                 raise LedgerError(f"The file system of {self.place} has no write-ahead log.")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
+            line.run("PRAGMA synchronous = FULL")
+            line.only("SELECT count(*) FROM sqlite_master")  # opens the log
+            if not line.identify():
+                raise LedgerError(
+                    f"The ledger {self.place} was removed or replaced while it was opened."
+                )
         except BaseException:
-            connection.close()
+            line.close()
             raise
-        return _Line(connection, self.path, _identity(self.path))
+        return line
 
     def _expect_file(self, *, create: bool) -> None:
         if self.path.exists():
             return
-        log = self.path.with_name(self.path.name + "-wal")
+        log = Path(log_of(self._name))
         if create and log.exists() and log.stat().st_size > 0:
             raise LedgerError(
                 f"{log.name} is what remains of a ledger whose file is gone. Restore "
@@ -243,63 +198,37 @@ class SqliteStore:
 
     # -- format --------------------------------------------------------------------------------
 
-    def _format(self, connection: sqlite3.Connection) -> str | None:
+    def _format(self, line: Line) -> str | None:
         """The format in the file; None for a file without tables. A foreign one is refused."""
-        version = _only(connection, "PRAGMA user_version")
-        application = _only(connection, "PRAGMA application_id")
-        columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(entries)"))
+        version = line.only("PRAGMA user_version")
+        application = line.only("PRAGMA application_id")
+        columns = tuple(row[1] for row in line.rows("PRAGMA table_info(entries)", {}))
         if (application, version, columns) == (APPLICATION, VERSION, _COLUMNS):
             return FORMAT
         if (application, version, columns) == (0, 0, _FIRST):
             return FIRST_FORMAT
-        if application or version or _only(connection, "SELECT count(*) FROM sqlite_master"):
+        if application or version or line.only("SELECT count(*) FROM sqlite_master"):
             raise LedgerError(FOREIGN.format(place=self.place))
         return None
 
-    def _expect_today(self, connection: sqlite3.Connection) -> None:
-        if _only(connection, "PRAGMA user_version") == VERSION:
+    def _expect_today(self, line: Line) -> None:
+        if line.only("PRAGMA user_version") == VERSION:
             return  # the rest was checked when the connection was made
-        found = self._format(connection)
+        found = self._format(line)
         if found is None:
             raise LedgerError(FOREIGN.format(place=self.place))
         raise LedgerError(OLDER.format(place=self.place, found=found))
 
 
-def _upgrade(connection: sqlite3.Connection) -> None:
+def _upgrade(line: Line) -> None:
     """From the first format to this: a column for parts, and texts as they are hashed."""
     for statement in ("ALTER TABLE entries ADD COLUMN part TEXT", _INDEX, *_MARK):
-        connection.execute(statement)
-    for sequence, *texts in connection.execute(
-        "SELECT sequence, body, totals FROM entries"
-    ).fetchall():
+        line.run(statement)
+    for sequence, *texts in line.rows("SELECT sequence, body, totals FROM entries", {}):
         try:
             body, totals = (canonical(json.loads(text)) for text in texts)
         except (ValueError, TypeError, RecursionError) as error:
             raise LedgerError(f"Entry {sequence} of the ledger cannot be read.") from error
-        connection.execute(
+        line.connection.execute(
             "UPDATE entries SET body = ?, totals = ? WHERE sequence = ?", (body, totals, sequence)
         )
-
-
-@lru_cache(maxsize=4)
-def _insertion(columns: str) -> str:
-    names = ", ".join(f":{name}" for name in columns.split(", "))
-    return f"INSERT INTO entries ({columns}) VALUES ({names})"
-
-
-def _only(connection: sqlite3.Connection, sql: str) -> Any:
-    return connection.execute(sql).fetchone()[0]
-
-
-def _identity(path: Path) -> Identity:
-    """Which file and which log are at a path."""
-    name = os.fspath(path)
-    return _file(name), _file(name + "-wal")
-
-
-def _file(name: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(name)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

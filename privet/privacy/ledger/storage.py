@@ -1,18 +1,18 @@
 """What a database must give a ledger, and which database a URL names.
 
 sqlite:///budget.db                    a file, by the standard library
-postgresql://user@host/database        a server, by SQLAlchemy and psycopg (extra ``postgres``)
+postgresql://user@host/database        a server, by psycopg (extra ``postgres``)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from privet.errors import DeclarationError
+from privet.errors import DeclarationError, MissingExtra
 from privet.privacy.ledger.entry import Entry
 from privet.privacy.ledger.memory import Memory
 
@@ -51,13 +51,13 @@ class Session(Protocol):
 
     @property
     def memory(self) -> Memory:
-        """What needs no query: it is certain that a query would find the same."""
+        """What needs no query: an entry decided on it is only accepted if it is still true."""
 
     def rows(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """What a query for entries finds, by number: one consistent view."""
 
-    def insert(self, entry: Entry) -> None:
-        """Append an entry."""
+    def insert(self, entry: Entry, found: Iterable[Entry | None]) -> None:
+        """Append an entry that was decided on those ``found``, the newest of all among them."""
 
 
 class Store(Protocol):
@@ -102,6 +102,8 @@ def checked_url(url: Any) -> str:
 
 def without_password(url: str) -> str:
     """The URL for people's eyes."""
+    if url.startswith(SQLITE):
+        return url
     parts = urlsplit(url)
     user, _, host = parts.netloc.rpartition("@")
     name, colon, _ = user.partition(":")
@@ -117,6 +119,10 @@ def store_at(url: str) -> Store:
         from privet.privacy.ledger.sqlite import SqliteStore
 
         return SqliteStore(Path(url.removeprefix(SQLITE)))
-    from privet.privacy.ledger.postgres import PostgresStore
-
+    try:
+        from privet.privacy.ledger.postgres import PostgresStore
+    except ImportError as error:
+        raise MissingExtra(
+            "A ledger on PostgreSQL needs psycopg: install privet[postgres]."
+        ) from error
     return PostgresStore(url)

@@ -23,14 +23,16 @@ t) - g(t/2)`` over ``a - 1`` with ``g(x) = x tanh x - log cosh x`` increasing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
-from privet.privacy.budget import Budget, budget_from_json
+from privet.privacy.budget import SMALLEST, ApproxDP, Budget, budget_from_json
 from privet.privacy.compose import (
     FILTER_ORDERS,
     NOTHING,
@@ -40,9 +42,17 @@ from privet.privacy.compose import (
     costs,
     units,
 )
-from privet.privacy.curves import LARGEST, PureCurve
+from privet.privacy.curves import LARGEST, GaussianCurve, PureCurve
 from privet.privacy.event import Event
 from privet.privacy.ledger.entry import Totals, Vector, checked_name
+
+_WHY_LESS = (
+    "an (epsilon, delta) cap must hold for releases that are each chosen after seeing the last, so "
+    "it adds up their Renyi divergences and keeps part of epsilon for that; a cap in rho (ZCDP) "
+    "keeps nothing."
+)
+#: Numbers in messages are rounded down: what is named does fit.
+_DOWN = Context(prec=3, rounding=ROUND_FLOOR)
 
 
 class Part(NamedTuple):
@@ -77,7 +87,7 @@ class Terms:
         cost = costs_for(event, self.group)
         touched = self.touched(part)
         return tuple(
-            add_costs(total, cost) if i in touched else total for i, total in enumerate(totals)
+            [add_costs(total, cost) if i in touched else total for i, total in enumerate(totals)]
         )
 
     @cached_property
@@ -85,18 +95,50 @@ class Terms:
         """The most that each column may reach; None where it does not count."""
         return Filter(self.cap).limits()
 
+    @cached_property
+    def _counted(self) -> tuple[tuple[int, int], ...]:
+        """The columns that count, with their limits."""
+        return tuple((i, limit) for i, limit in enumerate(self.limits) if limit is not None)
+
+    def _left(self, total: Vector) -> list[int]:
+        """Units left in each column that counts; negative where the total has no bound in it."""
+        return [-1 if (spent := total[i]) is None else limit - spent for i, limit in self._counted]
+
     def room(self, totals: Totals, part: str | None = None) -> int:
         """Units left for a release from ``part`` or the whole; negative where the cap is broken."""
+        return self._room([self._left(total) for total in totals], part)
+
+    def _room(self, left: list[list[int]], part: str | None) -> int:
+        """The best column: of each part by itself, or for persons the same one for all parts."""
         touched = self.touched(part)
-        left = [_left(self.limits, total) for total in totals]
         if self.group == 1:
-            return min(max(left[i]) for i in touched)
+            return min([max(left[i]) for i in touched])
         shared = [
             min(column[i] for i in touched)
             for column in zip(*left, strict=True)
             if all(amount >= 0 for i, amount in enumerate(column) if i not in touched)
         ]
         return max(shared, default=-1)
+
+    def largest(self, totals: Totals, part: str | None = None) -> tuple[float, float]:
+        """A pure epsilon and a rho up to which one release still fits, whatever it is.
+
+        For ``k`` rows of a person they cost ``k epsilon``, ``k^2 rho`` and, at Renyi order ``a``,
+        at most ``k^2 rho a``; a pure release also has ``rho = epsilon^2/2``.
+        """
+        k, none = self.group, [math.inf] * len(FILTER_ORDERS)
+        pure = self._most(totals, part, [k, math.inf, *none])
+        rho = self._most(totals, part, [math.inf, *(k * k * a for a in (1.0, *FILTER_ORDERS))])
+        return max(pure, math.sqrt(2.0 * rho)), rho
+
+    def _most(self, totals: Totals, part: str | None, prices: list[float]) -> float:
+        """The largest amount that fits, at a price in each column."""
+        counted = [prices[i] for i, _ in self._counted]
+        left = [
+            [int(units // price) for units, price in zip(self._left(total), counted, strict=True)]
+            for total in totals
+        ]
+        return max(self._room(left, part), 0) / UNITS_PER_ONE
 
     def admit(self, dataset: str, totals: Totals, event: Event, part: str | None) -> Totals:
         """The totals after ``event``; raises where it is not private or does not fit."""
@@ -108,14 +150,27 @@ class Terms:
         self._check_rows(event, part)
         after = self.charged(totals, event, part)
         if self.room(after) < 0:
-            left = max(self.room(totals, part), 0) / UNITS_PER_ONE
             where = f"{dataset!r}" if part is None else f"part {part!r} of {dataset!r}"
             each = "" if self.group == 1 else f" for a person with {self.group} rows"
             raise BudgetExceeded(
                 f"A release of {event.claim} does not fit under the cap of {self.cap}{each} for "
-                f"{where}: {left:g} is left. Ask for less; a cap cannot be raised."
+                f"{where}: {self._why(totals, event, part)} Ask for less; a cap cannot be raised."
             )
         return after
+
+    def _why(self, totals: Totals, event: Event, part: str | None) -> str:
+        """What is left, and what that means where the release and the cap speak differently."""
+        if isinstance(self.cap, ApproxDP):
+            fits = _what_fits(*self.largest(totals, part), self.cap.delta)
+            return f"{_WHY_LESS} What fits now is {fits}."
+        left = max(self.room(totals, part), 0) / UNITS_PER_ONE
+        cost = costs_for(event, self.group)
+        if all(c is None for c, limit in zip(cost, self.limits, strict=True) if limit is not None):
+            return (
+                f"the cap counts in {next(iter(self.cap.facts()))} alone, and none is proved for "
+                f"this release. {left:g} is left for those that have one."
+            )
+        return f"{left:g} is left."
 
     def touched(self, part: str | None) -> range | tuple[int]:
         """Which vectors a release from ``part`` adds to: all, for one from the whole table."""
@@ -138,12 +193,16 @@ class Terms:
                 )
 
 
-def _left(limits: Vector, total: Vector) -> list[int]:
-    """Units left in each column; negative where the column does not count."""
-    return [
-        -1 if limit is None or spent is None else limit - spent
-        for limit, spent in zip(limits, total, strict=True)
-    ]
+def _what_fits(epsilon: float, rho: float, delta: float) -> str:
+    """The largest single releases, in the numbers of a claim."""
+    epsilon, rho = (float(_DOWN.create_decimal_from_float(x)) for x in (epsilon, rho))
+    if max(epsilon, rho) < SMALLEST:
+        return "nothing more"
+    found = f"a pure release of epsilon = {epsilon:g}"
+    if rho < SMALLEST:
+        return found
+    gaussian = _DOWN.create_decimal_from_float(GaussianCurve(rho).epsilon(delta))
+    return f"{found}, or one of rho = {rho:g} (epsilon = {float(gaussian):g} if it is Gaussian)"
 
 
 @lru_cache(maxsize=256)

@@ -23,6 +23,8 @@ from privet.privacy.statement.promise import (
     size,
     whom,
 )
+from privet.privacy.statement.several import in_short
+from privet.privacy.statement.trained import Trained, date
 
 NOTHING = "Nothing is promised to anybody."
 
@@ -36,21 +38,24 @@ def statement_facts(
     file: File | None = None,
     declared_by: str | None = None,
     interactive: bool = False,
+    trained: Trained | None = None,
 ) -> Facts:
     """Every fact of the statement on one released model.
 
     ``ledger`` names the data set's account, ``account`` is what a ledger says of it now, ``file``
-    says which model file it is, ``declared_by`` who answers for the declarations.
+    says which model file it is, ``declared_by`` who answers for the declarations, ``trained`` what
+    the model predicts from what.
     """
     dataset = guarantee.receipt.dataset if guarantee.receipt is not None else ledger
     if account is not None and dataset is None:
         dataset = account.dataset
     rest = left(account, guarantee, dataset)
+    counted = 1 if account is None else account.terms.group
     sections = [
-        _summary(guarantee, model, rest, interactive=interactive),
-        promise(guarantee),
+        _summary(guarantee, _what(guarantee, model, trained, interactive=interactive), rest),
+        promise(guarantee, counted),
         *([meaning(guarantee)] if guarantee.private else []),
-        making(guarantee, model, file),
+        making(guarantee, model, file, trained),
         composition(account, guarantee, dataset),
         declared(guarantee, declared_by),
         trust(guarantee, interactive=interactive),
@@ -78,11 +83,16 @@ def _void(guarantee: Guarantee) -> list[str]:
     ]
 
 
-def _summary(guarantee: Guarantee, model: str, rest: str, *, interactive: bool) -> Section:
+def _what(guarantee: Guarantee, model: str, trained: Trained | None, *, interactive: bool) -> str:
+    about = "" if trained is None else f" that {trained.what()}; made"
+    return (
+        f"A {model}{about} {date(guarantee)} from {guarantee.event.n:,} rows, by "
+        f"{guarantee.mechanism}; {questions(guarantee, interactive=interactive)}."
+    )
+
+
+def _summary(guarantee: Guarantee, what: str, rest: str) -> Section:
     """The five questions of a privacy officer."""
-    event = guarantee.event
-    asked = questions(guarantee, interactive=interactive)
-    what = f"A {model} from {event.n:,} rows, by {guarantee.mechanism}; {asked}."
     return Section(
         "summary",
         "In short",
@@ -99,7 +109,9 @@ def _summary(guarantee: Guarantee, model: str, rest: str, *, interactive: bool) 
 def _who(guarantee: Guarantee) -> str:
     if not guarantee.private:
         return "Nobody is protected."
-    return f"Protected is {guarantee.unit}. Compared are {guarantee.neighbours}."
+    return (
+        f"Protected is {guarantee.unit}. {in_short(guarantee)} Compared are {guarantee.neighbours}."
+    )
 
 
 def _how_much(guarantee: Guarantee) -> str:

@@ -10,6 +10,8 @@ from privet.privacy.curves import Curve
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.statement.facts import Fact, Section, Table
+from privet.privacy.statement.trained import Trained
+from privet.privacy.statement.trained import facts as trained_facts
 
 PACKAGE = Path(__file__).parents[2]
 PROOF = ".proof.md"
@@ -40,10 +42,12 @@ def _model(event: Event, model: str) -> Fact:
     )
 
 
-def making(guarantee: Guarantee, model: str, file: File | None) -> Section:
+def making(
+    guarantee: Guarantee, model: str, file: File | None, trained: Trained | None = None
+) -> Section:
     """The release and its proof."""
     event = guarantee.event
-    facts = [_model(event, model)]
+    facts = [_model(event, model), *trained_facts(trained, guarantee)]
     if file is not None:
         facts += [Fact("file", "File", file.name), Fact("sha256", "SHA-256", file.sha256)]
     facts += [

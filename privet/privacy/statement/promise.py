@@ -21,6 +21,7 @@ from privet.privacy.odds import (
     sure_odds,
 )
 from privet.privacy.statement.facts import Fact, Section, Table, at_most, percent
+from privet.privacy.statement.several import several_rows
 
 PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 ALARMS = (0.001, 0.01, 0.05, 0.1, 0.2)
@@ -84,8 +85,8 @@ def exceptions(budget: Budget) -> str:
     )
 
 
-def promise(guarantee: Guarantee) -> Section:
-    """Kind, size, unit and neighbours."""
+def promise(guarantee: Guarantee, counted: int = 1) -> Section:
+    """Kind, size, unit and neighbours; ``counted`` rows of a person are the ledger's unit."""
     event, several = guarantee.event, guarantee.group > 1
     facts = [
         _budget("guarantee", "Guarantee", guarantee.budget, private=guarantee.private),
@@ -95,6 +96,8 @@ def promise(guarantee: Guarantee) -> Section:
         facts.append(
             _budget("row", "For one row", guarantee.event.claim, private=guarantee.private)
         )
+    if guarantee.private:
+        facts.append(several_rows(guarantee, counted))
     facts += [
         Fact("neighbours", "Neighbours", guarantee.neighbours),
         Fact("rows", "Rows", f"{event.n:,} (public)", value=event.n),

@@ -1,0 +1,116 @@
+"""How far the statistic of an AUC strays from zero, for every candidate area.
+
+``T(A) = U - A p q`` (see ``roc``) is bilinear in the counts ``P`` and ``Q`` of the two classes,
+each a Poisson count with noise of variance ``v``. With ``K = k - A``, ``h = K Q`` and ``g = P K``,
+
+    V = sum (P + v) h^2 + sum (Q + v) g^2 - v sum K^2 (P + Q) - v^2 sum K^2
+
+estimates the variance of ``T`` without bias (Hoeffding's projection and the noise; it counts the
+pairs' own part twice, which is small). But in a bin with hardly a row and a large ``|h|`` the
+noise moves ``T`` and ``V`` together, and ``T/sqrt(V)`` is skew. Under the candidate ``T`` has mean
+zero, so ``V - (c/V) T`` with ``c`` the covariance of the two is just as unbiased, and uncorrelated
+with ``T``: what leads from Wald's interval of a rate to Wilson's. What is left of the error in the
+variance, of relative size ``s^2``, widens the quantiles as Student's with ``2/s^2`` degrees of
+freedom (Satterthwaite 1946).
+
+Where rows and not noise make the error, ``c`` is a third moment of few rows; there the variance
+follows ``A (1 - A)`` from the estimate to the candidate. The two are mixed by the noise's share.
+Neither falls far below the variance of two normal classes of this area, ``pq (p + q) (Q1 - A^2)``
+with ``Q1 = A - 2 OwenT(z, 3^-1/2)``, ``A`` the normal probability of ``z`` (Owen 1956): few rows,
+or much noise, may show no variance at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri, owens_t
+
+from privet.evaluation.rates import Array
+
+#: Of the variance of two normal classes, below which a corrected variance is not believed.
+BELIEVED = 0.5
+#: Times the relative error of a variance seen in few rows: what of the normal one stands in for it.
+DOUBTED = 5.0
+#: Largest relative variance of the variance: four degrees of freedom.
+LARGEST_DOUBT = 0.5
+
+
+def normal_classes(area: Array) -> Array:
+    """``Q1 - A^2`` of two normal classes of equal width: variance of the place of a row."""
+    return np.asarray(area * (1.0 - area) - 2.0 * owens_t(ndtri(area), 1.0 / np.sqrt(3.0)))
+
+
+def wider(z: Array, doubt: Array) -> Array:
+    """Student's quantile at the normal one's, to first order in ``doubt = 2/degrees``."""
+    return np.asarray(z * (1.0 + doubt * (z * z + 1.0) / 8.0))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of ``T`` at one candidate of each release: variance, its noise part and its covariances."""
+
+    statistic: Array  # T
+    pairs: Array  # p q, positive
+    rows_in_all: Array  # p + q
+    fewer: Array  # the smaller of p and q
+    area: Array
+    variance: Array  # V, may come out below its noise
+    noise: Array
+    covariance: Array  # of T and V
+    variance_of_variance: Array
+
+    def believed(self, estimate: Array, at_estimate: Array) -> tuple[Array, Array]:
+        """The variance under the candidate, and its own relative variance.
+
+        ``at_estimate`` is the rows' part of the variance at the area ``estimate``.
+        """
+        normal = self.pairs * self.rows_in_all
+        least = self.noise + BELIEVED * normal * normal_classes(self.area)
+        total = np.maximum(self.variance, least)
+        corrected = np.maximum(self.variance - self.covariance / total * self.statistic, least)
+        # the more rows are misplaced, the more the rows themselves are believed
+        misplaced = self.fewer * np.minimum(estimate, 1.0 - estimate)
+        share = np.minimum(1.0, DOUBTED / np.sqrt(np.maximum(misplaced, 1.0)))
+        seen = np.maximum(at_estimate, share * normal * normal_classes(estimate))
+        followed = seen * self.area * (1.0 - self.area) / (estimate * (1.0 - estimate))
+        noisy = self.noise / np.maximum(self.variance, np.maximum(self.noise, 1e-12))
+        variance = noisy * corrected + (1.0 - noisy) * (followed + self.noise)
+        variance = np.maximum(variance, 1e-12)
+        left = self.variance_of_variance - self.covariance**2 / np.maximum(total, 1e-12)
+        return variance, np.clip(left / variance**2, 0.0, LARGEST_DOUBT)
+
+
+def spread(positive: Array, negative: Array, noise_variance: float, area: Array) -> Spread:
+    """Moments of ``T`` at ``area`` (R,), from noisy counts (R, K) of the two classes by bin."""
+    v, a, size = noise_variance, area[:, np.newaxis], positive.shape[1]
+    h, g = above(negative, a), above(positive[:, ::-1], a)[:, ::-1]
+    # sums over the other class's bins of K^2
+    bins = np.arange(size)
+    below = bins - 2.0 * a * (bins + 0.5) + 0.25 + size * a**2
+    over, unseen = below[:, ::-1], v * v * below.sum(axis=1)
+    noise = v * ((h**2).sum(axis=1) + (g**2).sum(axis=1)) - unseen
+    rows = (positive * (h**2 - v * below)).sum(axis=1) + (negative * (g**2 - v * over)).sum(axis=1)
+    p_h, q_g = (positive + v) * h, (negative + v) * g
+    # derivatives of V by the counts of the two classes
+    by_p = h**2 + 2.0 * above(q_g, a) - v * below
+    by_q = g**2 + 2.0 * above(p_h[:, ::-1], a)[:, ::-1] - v * over
+    p, q = positive.sum(axis=1), negative.sum(axis=1)
+    return Spread(
+        statistic=(positive * h).sum(axis=1),
+        pairs=np.maximum(p * q, 1e-9),
+        rows_in_all=p + q,
+        fewer=np.minimum(p, q),
+        area=area,
+        variance=rows + noise,
+        noise=np.maximum(noise, unseen),
+        covariance=(p_h * by_p).sum(axis=1) + (q_g * by_q).sum(axis=1),
+        variance_of_variance=((positive + v) * by_p**2 + (negative + v) * by_q**2).sum(axis=1),
+    )
+
+
+def above(counts: Array, area: Array) -> Array:
+    """``sum_b' (k(b, b') - A) counts_b'`` of each bin: the rows below, half of those beside it."""
+    below = np.cumsum(counts, axis=1)
+    return np.asarray(below - counts / 2.0 - area * below[:, -1:])
