@@ -13,6 +13,8 @@ from privet.privacy.guarantee import Guarantee, guarantee_from_json
 TRAINING = "on training rows: optimistic"
 FORMAT = "privet-evaluation"
 VERSION = 1
+#: measures that cannot be negative: near zero their intervals cover more often than the level
+AT_LEAST = ("calibration error",)
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,12 @@ class Evaluation:
         """``to_json`` as text."""
         return json.dumps(self.to_json(), indent=2, allow_nan=False)
 
+    def note(self) -> str:
+        """Which intervals cover at least as often as the level, rather than as often."""
+        found = [name for name in AT_LEAST if self.all(name)]
+        words = f"The interval of the {' and the '.join(found)} covers at least that often."
+        return words if found else ""
+
     def headline(self) -> str:
         """What this is, in a line or two."""
         stamp = f" ({TRAINING})" if self.on_training_rows else ""
@@ -129,7 +137,8 @@ class Evaluation:
         wide = max(len(m.measure) for m in self.measures)
         what = max(len(m.of) for m in self.measures)
         lines = [f"{m.measure:<{wide}}  {m.of:<{what}}  {m}" for m in self.measures]
-        return "\n".join([self.headline(), "", *lines])
+        note = ["", self.note()] if self.note() else []
+        return "\n".join([self.headline(), "", *lines, *note])
 
 
 def measure(name: tuple[str, str], estimate: float, lower: float, upper: float) -> Measure:

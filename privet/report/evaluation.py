@@ -21,7 +21,7 @@ def fragment(evaluation: Evaluation) -> str:
     return (
         '<section class="evaluation"><h2>Evaluation</h2>'
         f"{stamp}<p>{evaluation.n:,} rows (public). Each {level} interval is for the value on "
-        "fresh rows and counts both sampling error and noise.</p>"
+        f"fresh rows and counts both sampling error and noise. {escape(evaluation.note())}</p>"
         f"<p>{escape(str(guarantee))}. {escape(guarantee.numerics)}.</p>"
         f"<table><thead>{HEADER}</thead><tbody>{rows}</tbody></table></section>"
     )

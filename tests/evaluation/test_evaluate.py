@@ -76,6 +76,7 @@ def test_every_model_works_alone_and_in_a_pipeline() -> None:
     x, y, _ = table(ROWS, 2)
     svm = evaluate(model("svm"), x, y, budget=LARGE)
     assert not svm.calibration
+    assert not svm.note()
     assert svm.auc.lower > 0.5
     three_x, three_y, groups = table(ROWS, 2, classes=3)
     many = evaluate(
@@ -125,6 +126,7 @@ def test_auc_and_calibration_agree_alone_and_from_one_table() -> None:
     both = evaluate(model(), x, y, budget=LARGE, measures=["auc", "calibration"])
     area = evaluate(model(), x, y, budget=LARGE, measures=["auc"])
     bins = evaluate(model(), x, y, budget=LARGE, measures=["calibration"])
+    assert str(bins).endswith("The interval of the calibration error covers at least that often.")
     assert both.auc.estimate == pytest.approx(area.auc.estimate, abs=0.01)
     for one, other in zip(both.calibration, bins.calibration, strict=True):
         if other.upper - other.lower < 0.5:
