@@ -247,9 +247,10 @@ def test_the_result_is_frozen_and_reads_as_table_frame_json_and_page() -> None:
             evaluation_from_json(broken)
     lines = str(found).splitlines()
     assert "epsilon = 1" in lines[1]
-    assert len(lines) == 3 + len(found.measures)
+    assert len(lines) == 3 + len(found.measures) + 2  # the note
     page = fragment(found)
     assert page.count("<tr>") == 1 + len(found.measures)
+    assert found.note() in page
     assert "http" not in page
     with pytest.raises(KeyError, match="accuracy"):
         found.get("happiness")
