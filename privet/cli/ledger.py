@@ -164,7 +164,7 @@ def _show(ledger: Ledger, account: dict[str, Any]) -> None:
             str(budget_from_json(release["claim"])),
             release["mechanism"],
             f"{release['rows']:,}" + (f" of {release['part']}" if release["part"] else ""),
-            "released" if release["settled"] else "charged, never released",
+            "released" if release["settled"] else "charged, never settled: perhaps never released",
         )
         for release in account["releases"]
     ]

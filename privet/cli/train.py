@@ -205,7 +205,7 @@ def tell_released(model: Any, out: Path, seconds: float, *, json: bool) -> None:
             ("Theorem", guarantee.theorem),
             ("Took", f"{seconds:.1f} s{used}"),
             ("Next", f"privet statement {out}"),
-            ("", f"privet report {out}"),
+            *((("", f"privet report {out}"),) if guarantee.event.regularization > 0.0 else ()),
         ]
     )
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.subject import Subject
 from privet.grid import opendp
-from privet.models._ledger import check_ledger
+from privet.models._ledger import check_ledger, check_same_ledger
 from privet.privacy import Event
 from privet.privacy.receipt import Receipt
 
@@ -33,7 +33,8 @@ def check_account(
             f"These look like the rows that the model was trained on: {n:,} rows"
             + (f" of {dataset!r}" if dataset is not None else "")
             + ". A model looks better on them than it is. Evaluate on rows kept apart; or say "
-            "training_rows=True (the result is stamped), or False if they are other rows."
+            "training_rows=True (--training-rows; the result is stamped), or False (--other-rows) "
+            "if they are other rows."
         )
     if training_rows and n != model.training_rows:
         raise DeclarationError(
@@ -41,9 +42,11 @@ def check_account(
         )
     if training_rows and not same:
         raise DeclarationError(
-            "Training rows are charged to the account that their training was charged to: pass "
-            f"ledger= and dataset={model.training_dataset!r}."
+            "Training rows are charged to the account that their training was charged to: pass its "
+            f"ledger (ledger=, --ledger) and the data set {model.training_dataset!r}."
         )
+    if training_rows:
+        check_same_ledger(ledger, model.training_receipt)
     return bool(training_rows)
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from privet.errors import DataError, DeclarationError, PrivetError
 from privet.models._base import PrivateLinearClassifier
 from privet.models.labels import encode_labels
+from privet.privacy.receipt import Receipt
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int_]
@@ -44,6 +45,12 @@ class Subject:
     def training_rows(self) -> int:
         """How many rows the model was trained on (public)."""
         return int(self.last.guarantee_.event.n)
+
+    @property
+    def training_receipt(self) -> Receipt | None:
+        """What the ledger gave for the training, if it was charged."""
+        receipt: Receipt | None = self.last.guarantee_.receipt
+        return receipt
 
     @property
     def training_dataset(self) -> str | None:

@@ -25,11 +25,11 @@ from privet.inference.variance import Uncertainty
 from privet.inference.wang2018 import WiderUncertainty
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.mechanisms.two_matrices import TwoMatrices
-from privet.models._ledger import check_ledger
+from privet.models._ledger import check_ledger, check_same_ledger
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
 from privet.privacy.group import per_row
-from privet.privacy.guarantee import Guarantee
+from privet.privacy.guarantee import Guarantee, today
 from privet.randomness import source
 from privet.risk import RegularisedRisk
 from privet.rows import Rows
@@ -132,6 +132,7 @@ def guarantee_of(moments: SecondMoments, design: MatrixDesign, model: Guarantee)
         numerics=moments.numerics(design),
         assumptions=(*model.assumptions, WORD_OF_THE_CALLER),
         receipt=None,
+        released=today(),
     )
 
 
@@ -173,6 +174,7 @@ def _account(model: Any, ledger: Any, dataset: str | None) -> tuple[Any, str | N
             f"The fit was charged to the data set {receipt.dataset!r}; intervals read the same "
             "rows and are charged there too."
         )
+    check_same_ledger(ledger, receipt)
     return ledger, dataset
 
 

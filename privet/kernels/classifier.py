@@ -216,7 +216,8 @@ class KernelClassifier(PrivateLinearClassifier):
 
     def _assumptions(self) -> tuple[str, ...]:
         d = int(self.n_features_in_)
-        told = ["the number of rows and columns"]
+        named = " and the columns' names" if hasattr(self, "feature_names_in_") else ""
+        told = [f"the number of rows and columns{named}"]
         if self.standardize is not None:
             told.append("each column's range, clipped to the declared column_bounds")
         if self.column_weights is not None:

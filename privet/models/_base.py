@@ -171,7 +171,8 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         return mechanism, design, parts, parts.event(design.event, n)
 
     def _assumptions(self) -> tuple[str, ...]:
-        told = ["the number of rows and columns"]
+        named = " and the columns' names" if hasattr(self, "feature_names_in_") else ""
+        told = [f"the number of rows and columns{named}"]
         if self.standardize is not None:
             told.append("each column's range, clipped to the declared column_bounds")
         told.append(f"each row's features, clipped to Euclidean norm {self.norm_bound:g}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from privet.errors import DeclarationError
 from privet.privacy.ledger import Ledger
+from privet.privacy.receipt import Receipt
 
 
 def check_ledger(ledger: Any, dataset: Any, insecure_seed: Any) -> None:
@@ -23,4 +24,13 @@ def check_ledger(ledger: Any, dataset: Any, insecure_seed: Any) -> None:
     if insecure_seed is not None:
         raise DeclarationError(
             "A ledger refuses seeded noise: drop insecure_seed, or fit without a ledger."
+        )
+
+
+def check_same_ledger(ledger: Ledger | None, receipt: Receipt | None) -> None:
+    """Refuse to charge what reads a model's rows again to another ledger than its fit's."""
+    if ledger is not None and receipt is not None and not ledger.knows(receipt):
+        raise DeclarationError(
+            f"The fit's charge to {receipt.dataset!r} is not in this ledger: it was charged to "
+            "another one, or this one was rolled back. Pass the ledger of the fit."
         )

@@ -45,6 +45,16 @@ class Guarantee:
         return for_group(self.event.claim, self.group)
 
     @property
+    def compared(self) -> str:
+        """The tables that must look alike: all rows of one unit may differ."""
+        if self.group == 1:
+            return self.neighbours
+        return (
+            f"tables of the same public size that differ in the rows of one unit, at most "
+            f"{self.group} (each replaced)"
+        )
+
+    @property
     def mechanism(self) -> str:
         """Mechanism and noise in words."""
         name = self.event.mechanism

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from privet.errors import DataError
 from privet.evaluation import Evaluation
 from privet.inference import Intervals
 from privet.models.trained import trained
+from privet.privacy.compose import Composition
+from privet.privacy.guarantee import Guarantee
 from privet.privacy.odds import attacker_accuracy, posterior, sure_odds
 from privet.privacy.statement import File, in_words, statement_facts
 from privet.privacy.statement.facts import at_most, percent
@@ -67,6 +70,7 @@ def render(
         headline=str(released.promise).removesuffix(" (zero-concentrated)"),
         kind=f"{KINDS[released.promise.kind]} differential privacy of {guarantee.unit}",
         in_words=in_words(released.promise, released.whom),
+        shown_together=shown_together(guarantee, intervals, evaluation),
         tiles=_tiles(released),
         sections=[facts[key] for key in SECTIONS],
         classes=[str(label) for label in model.classes_],
@@ -76,9 +80,39 @@ def render(
         score=released.score_name,
         band=band_words(released),
         intervals="" if intervals is None else fragment(matching(intervals, model)),
-        evaluation="" if evaluation is None else evaluation_fragment(evaluation),
+        evaluation="" if evaluation is None else evaluation_fragment(_of(model, evaluation)),
         schema=getattr(model, "schema_", ""),
         version=privet.__version__,
+    )
+
+
+def _of(model: Any, evaluation: Evaluation) -> Evaluation:
+    """The evaluation, if its classes are the model's."""
+    if [str(label) for label in evaluation.classes] != [str(label) for label in model.classes_]:
+        raise DataError("The evaluation is of a model with other classes. Evaluate this model.")
+    return evaluation
+
+
+def shown_together(
+    guarantee: Guarantee, intervals: Intervals | None, evaluation: Evaluation | None
+) -> str:
+    """What the page as a whole costs, where it shows more from the model's rows than the model."""
+    events = [guarantee.event]
+    events += [] if intervals is None else [intervals.guarantee.event]
+    if evaluation is not None and evaluation.on_training_rows:
+        events.append(evaluation.guarantee.event)
+    if len(events) == 1:
+        return ""
+    whole, k = Composition(tuple(events)), guarantee.group
+    if math.isfinite(whole.pure()):
+        cost = f"epsilon = {at_most(k * whole.pure(), 4)}"
+    elif math.isfinite(whole.zcdp()):
+        cost = f"rho = {at_most(k**2 * whole.zcdp(), 4)} (zero-concentrated)"
+    else:
+        cost = "the sum of the promises"
+    return (
+        "That is the model alone. This page shows more that was computed from the same rows and "
+        f"paid for besides: for all of it together the promise to {guarantee.unit} is {cost}."
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.errors import DeclarationError, RegularizationRaised
+from privet.errors import DataError, DeclarationError, RegularizationRaised
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms import Mechanism
 from privet.mechanisms.gap import least_response
@@ -69,6 +69,12 @@ class Released:
     def design(self) -> Design:
         """The design that the release had: noise and regularisation are the event's own."""
         event = self.model.guarantee_.event
+        if event.regularization == 0.0:
+            raise DataError(
+                "This model was chosen by a search, and a report draws the noise of a single fit. "
+                "`privet statement` tells what was promised; train once with the parameters found "
+                "for a report."
+            )
         # of a composite, the part that its own numbers are taken from
         kind = next((part.noise for part in event.parts if part.scale == event.scale), event.noise)
         same = replace(self.mechanism, regularization=event.regularization, noise=kind)

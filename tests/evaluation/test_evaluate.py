@@ -217,6 +217,10 @@ def test_training_rows_are_charged_to_their_own_account(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match="account"):
         evaluate(fitted, x, y, budget=1.0, ledger=ledger, dataset="others", training_rows=True)
     assert ledger.remaining("people") == pytest.approx(2.0)
+    another = Ledger(f"sqlite:///{tmp_path / 'another.db'}")
+    another.open("people", PureDP(3.0))
+    with pytest.raises(DeclarationError, match="not in this ledger"):
+        evaluate(fitted, x, y, budget=1.0, ledger=another, dataset="people", training_rows=True)
     evaluate(fitted, x, y, budget=1.0, ledger=ledger, dataset="people", training_rows=True)
     assert ledger.remaining("people") == pytest.approx(1.0)
     with pytest.raises(DeclarationError, match="trained on"):  # no account, or another one

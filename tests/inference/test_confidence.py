@@ -303,6 +303,11 @@ def test_ledgers_and_words(ledger: Ledger, tmp_path: Path) -> None:
         confidence_intervals(loaded, x, y, budget=ZCDP(0.1))
     found = confidence_intervals(loaded, x, y, budget=ZCDP(0.1), ledger=ledger)
     assert found.guarantee.receipt is not None
+    another = Ledger(f"sqlite:///{tmp_path / 'another.db'}")
+    another.open("people", ZCDP(9.0))
+    with pytest.raises(DeclarationError, match="not in this ledger"):
+        confidence_intervals(loaded, x, y, budget=ZCDP(0.1), ledger=another)
+    assert another.remaining("people") == 9.0
     with pytest.raises(DeclarationError, match="calibration"):
         confidence_intervals(model, x, y, budget=ZCDP(0.1), calibration="other")
     plain, _, _ = fitted()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -18,6 +20,8 @@ from privet.privacy.ledger import sqlite_line
 from privet.privacy.ledger.book import Book
 from privet.privacy.ledger.idle import Idle
 from tests.strategies import pure_event
+
+ROOT = Path(__file__).parents[2]
 
 
 class Named:
@@ -163,3 +167,39 @@ def test_what_remains_behind_a_link_is_not_a_new_start(linked: Ledger, tmp_path:
     real.with_name("budget.db-wal").write_bytes(b"what is left")
     with pytest.raises(LedgerError, match="what remains of a ledger"):
         linked.open("people", PureDP(1.0))
+
+
+CHARGE = """
+import sys
+from privet import Ledger
+from tests.strategies import pure_event
+ledger = Ledger(sys.argv[1])
+if sys.argv[2] == "charge":
+    ledger.settle(ledger.reserve("people", pure_event(0.5)))
+ledger.verify()
+print(ledger.remaining("people"))
+"""
+
+
+def elsewhere(url: str, what: str) -> float:
+    """What is left, as another process sees it."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHARGE, url, what], cwd=ROOT, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return float(done.stdout)
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["it ends", "it charges on"])
+def test_a_removed_index_loses_no_charge_of_another_process(sqlite_url: str, ends: bool) -> None:
+    """The index holds the locks: two processes with two of them would not see each other."""
+    ledger = Ledger(sqlite_url)
+    ledger.open("people", PureDP(1.0))
+    ledger.settle(ledger.reserve("people", pure_event(0.25)))
+    ledger.path.with_name(ledger.path.name + "-shm").unlink()
+    assert elsewhere(sqlite_url, "charge") == 0.25
+    if ends:
+        sqlite_line.IDLE.close()
+    with pytest.raises(LedgerError, match="start the process again"):
+        ledger.reserve("people", pure_event(0.5))
+    assert elsewhere(sqlite_url, "look") == 0.25

@@ -262,3 +262,59 @@ def test_a_malformed_url_does_not_show_its_password() -> None:
         Ledger("postgresql://me:s3cret@host/db?nonsense=1").remaining("people")
     assert "s3cret" not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+# -- somebody else came between, and this connection looked at something else first -----------
+
+
+def beyond_the_cap(ledger: Ledger) -> None:
+    """0.25 of 1 was charged here and 0.5 elsewhere: another 0.5 does not fit."""
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve("people", pure_event(0.5))
+    assert ledger.remaining("people") == 0.25
+    ledger.verify()
+
+
+def test_another_account_is_looked_up_first(people: Ledger, lines: Any) -> None:
+    people.open("others", PureDP(1.0))
+    people.settle(people.reserve("people", pure_event(0.0001)))
+    people.open("more", PureDP(1.0))
+    with another_connection(lines.IDLE):
+        people.settle(people.reserve("people", pure_event(0.5)))
+    people.reserve("others", pure_event(0.125))
+    with pytest.raises(BudgetExceeded):
+        people.reserve("people", pure_event(0.5))
+    people.verify()
+
+
+def test_an_account_is_opened_first(people: Ledger, lines: Any) -> None:
+    with another_connection(lines.IDLE):
+        people.settle(people.reserve("people", pure_event(0.5)))
+    people.open("others", PureDP(1.0))
+    beyond_the_cap(people)
+
+
+def test_a_reservation_of_somebody_else_is_settled_first(people: Ledger, lines: Any) -> None:
+    with another_connection(lines.IDLE):
+        theirs = people.reserve("people", pure_event(0.5))
+    people.settle(theirs)
+    beyond_the_cap(people)
+
+
+def test_an_own_reservation_is_settled_with_todays_totals(people: Ledger, lines: Any) -> None:
+    people.open("others", PureDP(1.0))
+    mine = people.reserve("people", pure_event(0.25))
+    with another_connection(lines.IDLE):
+        people.settle(people.reserve("people", pure_event(0.5)))
+    people.reserve("others", pure_event(0.125))
+    people.settle(mine)
+    assert people.remaining("people") == 0.0
+    people.verify()
+
+
+def test_a_key_that_somebody_else_has_settled(people: Ledger, lines: Any) -> None:
+    mine = people.reserve("people", pure_event(0.25), key="job")
+    with another_connection(lines.IDLE):
+        people.settle(mine)
+    with pytest.raises(LedgerError, match="was made already"):
+        people.reserve("people", pure_event(0.25), key="job")

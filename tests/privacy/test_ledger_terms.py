@@ -178,7 +178,7 @@ def test_an_approximate_cap_for_persons_admits_gaussians() -> None:
 # -- what a refusal says -------------------------------------------------------------------------
 
 _NUMBERS = re.compile(
-    r"pure release of epsilon = (\S+), or one of rho = (\S+) \(epsilon = (\S+) if it is Gaussian"
+    r"pure release of epsilon = (\S+), or one of rho = (\S+) \(epsilon = (\S+) for Gaussian noise"
 )
 
 

@@ -7,11 +7,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from privet import LogisticRegression
+from privet.errors import DataError
+from privet.inference import fit_with_intervals
 from privet.report import render, write
 from privet.report.pictures import coefficients
 from privet.report.released import Released
+from privet.tuning import PartitionSearch
 from tests.report.models import KINDS, with_schema
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -133,3 +138,19 @@ def test_names_are_escaped() -> None:
     read(page)
     assert "<b>&" not in page
     assert "&lt;b&gt;" in page
+
+
+def test_a_page_with_more_from_the_same_rows_tells_the_whole_cost() -> None:
+    x, y = np.random.default_rng().normal(size=(2000, 2)) / 4, np.arange(2000) % 2
+    model, found = fit_with_intervals(LogisticRegression(classes=[0, 1]), x, y, budget=8.0)
+    assert "That is the model alone" not in render(model)
+    page = render(model, intervals=found)
+    assert "the promise to one row of the training table is epsilon = 8." in page
+
+
+def test_a_searched_model_has_no_report_and_is_told_why() -> None:
+    x, y = np.random.default_rng().normal(size=(400, 2)) / 4, np.arange(400) % 2
+    candidates = [{"mechanism": name} for name in ("objective", "output")]
+    search = PartitionSearch(LogisticRegression(classes=[0, 1]), candidates, 4.0)
+    with pytest.raises(DataError, match="chosen by a search"):
+        render(search.fit(x, y).best_estimator_)

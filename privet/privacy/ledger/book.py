@@ -126,6 +126,11 @@ class Book:
         found = self._select(f"{_SELECT} {where}", {})
         return found[0] if found else None
 
+    def entry(self, number: int) -> Entry | None:
+        """The entry with this number."""
+        found = self._select(f"{_SELECT} WHERE sequence = :number", {"number": number})
+        return found[0] if found else None
+
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """All entries, or those of one data set, in order."""
         where = "" if dataset is None else "WHERE dataset = :dataset"

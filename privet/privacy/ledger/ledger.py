@@ -169,6 +169,11 @@ class Ledger:
             raise LedgerError(f"Reservation {number} was never settled.")
         return Receipt(found.reserved.dataset, found.settled.sequence, found.settled.hash)
 
+    def knows(self, receipt: Receipt) -> bool:
+        """Whether the entry on the receipt is in this ledger."""
+        found = self._store.read(lambda session: Book(session).entry(receipt.sequence))
+        return found is not None and (found.hash, found.dataset) == (receipt.head, receipt.dataset)
+
     # -- looking -------------------------------------------------------------------------------
 
     def remaining(self, dataset: str, part: str | None = None) -> float:

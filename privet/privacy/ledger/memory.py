@@ -5,6 +5,10 @@ settled, its reservation. A connection that has just read or written them need n
 again *while nobody else has written*. It is for the database to tell that (see ``sqlite_line.py``):
 at any doubt, and after any error, everything here is forgotten and the next charge looks.
 
+On a server nobody tells, but an entry is accepted only right after the one that was newest here. So
+what is remembered must all be true *at that entry*: whoever finds another newest one forgets the
+rest.
+
 What is remembered had its hash checked when it was read, or was hashed here when it was written.
 """
 
@@ -33,6 +37,8 @@ class Memory:
 
     def saw(self, opened: Entry, last: Entry, newest: Entry) -> None:
         """An account, as a query has found it just now."""
+        if self.newest is None or self.newest.hash != newest.hash:
+            self.forget()
         if len(self.accounts) >= _MOST_ACCOUNTS:
             self.accounts.clear()
         self.accounts[opened.dataset] = (opened, last, last.totals)
@@ -43,6 +49,8 @@ class Memory:
 
         A transaction that fails afterwards must ``forget``.
         """
+        if self.newest is None or self.newest.hash != entry.previous:
+            self.forget()
         self.newest = entry
         if entry.dataset in self.accounts:
             opened, _, totals = self.accounts[entry.dataset]

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sqlite3
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +21,8 @@ from pathlib import Path
 
 from privet.errors import LedgerError, PrivetError
 from privet.privacy.event import canonical
-from privet.privacy.ledger.sqlite_line import IDLE, Line, connected, log_of
+from privet.privacy.ledger import storage
+from privet.privacy.ledger.sqlite_line import IDLE, LOST, Line, connected, log_of
 from privet.privacy.ledger.storage import (
     FIRST_FORMAT,
     FOREIGN,
@@ -147,10 +150,23 @@ class SqliteStore:
             if line.in_place():
                 return line
             line.close()
-        try:
-            return self._connect(create=create)
-        except sqlite3.Error as error:
-            raise LedgerError(f"The ledger {self.place} cannot be opened: {error}.") from error
+        if self._name in LOST:
+            raise LedgerError(
+                f"{self.place}-shm was removed or replaced while this process had it open, so that "
+                "charges of others cannot be seen. Nothing was released; start the process again."
+            )
+        until = time.monotonic() + storage.PATIENCE
+        while True:
+            try:
+                return self._connect(create=create)
+            except sqlite3.Error as error:
+                # SQLite does not wait by itself while another process starts the log
+                code = getattr(error, "sqlite_errorcode", 0)
+                busy = code & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > until:
+                    words = f"The ledger {self.place} cannot be opened: {error}."
+                    raise LedgerError(words) from error
+            time.sleep(random.uniform(0.0, 0.01))
 
     def _commit(self, line: Line) -> None:
         line.run("COMMIT")

@@ -2,9 +2,15 @@
 
 Opening a file anew for every charge, and folding the log into it when the last connection closes,
 would take four times as long as the charge, so connections wait in ``IDLE`` for the next one. None
-outlives its file: before each transaction and after each commit the file and its log at the path
-must be the very ones that the connection has open. A ledger that was deleted or replaced meanwhile
-is an error, not a charge to a file that nobody will ever see.
+outlives its file: before each transaction and after each commit the file, its log and the log's
+index at the path must be the very ones that the connection has open. One whose files were replaced
+while it waited is not used again; one whose files are replaced during a charge is an error, not a
+charge to a file that nobody will ever see.
+
+The index (``-shm``) holds the locks. Where somebody removed it and another process made a new one,
+the two would not see each other, and closing the old connection would fold the log into the file by
+an index that is out of date. SQLite keeps one index per file and process, so such a connection is
+left open until the process ends, and the process can no longer use this ledger (``LOST``).
 
 A connection may remember what it read and wrote (``memory.py``) while nobody else writes. SQLite
 tells: ``PRAGMA data_version`` differs between two transactions of a connection exactly if another
@@ -16,6 +22,7 @@ can write until the commit.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -27,8 +34,8 @@ from privet.privacy.ledger.entry import COLUMNS, Entry
 from privet.privacy.ledger.idle import Idle
 from privet.privacy.ledger.memory import Memory
 
-#: Device and number of a file, then of its log.
-Identity = tuple[int, int, int, int]
+#: Device and number of a file, of its log and of the log's index.
+Identity = tuple[int, int, int, int, int, int]
 
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
@@ -39,6 +46,7 @@ class Line:
 
     place: str
     log: str
+    index: str
     before: tuple[int, int] | None  # the file at the path just before it was opened
     connection: sqlite3.Connection
     cursor: sqlite3.Cursor
@@ -80,20 +88,29 @@ class Line:
 
     def identify(self) -> bool:
         """Note which file and log are open; whether they can be told: they stayed meanwhile."""
-        found = _identity(self.place, self.log)
+        found = _identity(self.place, self.log, self.index)
         if found is not None and self.before in (None, found[:2]):
             self.identity = found
         return self.identity is not None
 
     def in_place(self) -> bool:
         """Whether the file and the log at the path are the ones that this connection has open."""
-        return self.identity is not None and self.identity == _identity(self.place, self.log)
+        found = _identity(self.place, self.log, self.index)
+        return self.identity is not None and self.identity == found
 
     def close(self) -> None:
         """Close the connection, which undoes what was not committed."""
+        if self.identity is not None and _file(self.index) not in (None, self.identity[4:]):
+            LOST.add(self.place)
+            # never: one reference more than anybody will give back
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
+            return
         with contextlib.suppress(sqlite3.Error):
             self.connection.close()
 
+
+#: Files whose index was replaced while this process had it open.
+LOST: set[str] = set()
 
 #: Connections that wait for the next transaction of this process.
 IDLE: Idle[Line] = Idle(8)
@@ -105,7 +122,9 @@ def connected(place: str) -> Line:
     connection = sqlite3.connect(
         place, timeout=storage.PATIENCE, isolation_level=None, check_same_thread=False
     )
-    return Line(place, log_of(place), before, connection, connection.cursor())
+    log = log_of(place)
+    index = log.removesuffix("-wal") + "-shm"
+    return Line(place, log, index, before, connection, connection.cursor())
 
 
 def log_of(place: str) -> str:
@@ -113,13 +132,17 @@ def log_of(place: str) -> str:
     return os.path.realpath(place) + "-wal"
 
 
-def _identity(place: str, log: str) -> Identity | None:
-    """Which file and log are at a path; None where one is missing."""
+def _identity(place: str, log: str, index: str) -> Identity | None:
+    """Which file, log and index are at a path; None where one is missing."""
     try:
-        file, beside = os.stat(place), os.stat(log)
+        file, beside, third = os.stat(place), os.stat(log), os.stat(index)
     except OSError:
         return None
-    return file.st_dev, file.st_ino, beside.st_dev, beside.st_ino
+    return (
+        *(file.st_dev, file.st_ino),
+        *(beside.st_dev, beside.st_ino),
+        *(third.st_dev, third.st_ino),
+    )
 
 
 def _file(place: str) -> tuple[int, int] | None:

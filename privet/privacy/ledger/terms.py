@@ -202,7 +202,10 @@ def _what_fits(epsilon: float, rho: float, delta: float) -> str:
     if rho < SMALLEST:
         return found
     gaussian = _DOWN.create_decimal_from_float(GaussianCurve(rho).epsilon(delta))
-    return f"{found}, or one of rho = {rho:g} (epsilon = {float(gaussian):g} if it is Gaussian)"
+    return (
+        f"{found}, or one of rho = {rho:g} (epsilon = {float(gaussian):g} for Gaussian noise on "
+        "the result; noise in the objective takes more)"
+    )
 
 
 @lru_cache(maxsize=256)

@@ -110,7 +110,7 @@ def _who(guarantee: Guarantee) -> str:
     if not guarantee.private:
         return "Nobody is protected."
     return (
-        f"Protected is {guarantee.unit}. {in_short(guarantee)} Compared are {guarantee.neighbours}."
+        f"Protected is {guarantee.unit}. {in_short(guarantee)} Compared are {guarantee.compared}."
     )
 
 

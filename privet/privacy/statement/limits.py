@@ -123,7 +123,7 @@ def evaluation(guarantee: Guarantee, left: str, *, interactive: bool) -> Section
     model = "interactive" if interactive else "one release, made once"
     answers = (
         ("parameters", "Privacy parameters", f"{amount}."),
-        ("unit", "Unit of privacy", f"{guarantee.unit}; {guarantee.neighbours}."),
+        ("unit", "Unit of privacy", f"{guarantee.unit}; {guarantee.compared}."),
         (
             "composition",
             "Other releases",

@@ -99,7 +99,7 @@ def promise(guarantee: Guarantee, counted: int = 1) -> Section:
     if guarantee.private:
         facts.append(several_rows(guarantee, counted))
     facts += [
-        Fact("neighbours", "Neighbours", guarantee.neighbours),
+        Fact("neighbours", "Neighbours", guarantee.compared),
         Fact("rows", "Rows", f"{event.n:,} (public)", value=event.n),
     ]
     if guarantee.private:
@@ -125,11 +125,21 @@ def _conversions(guarantee: Guarantee) -> Iterator[Fact]:
         text = f"zero-concentrated with rho = {at_most(rho, 4)}; delta = 0 at this epsilon"
         yield Fact("converted", "Converted", text, value={"rho": rho})
     if isinstance(budget, ApproxDP):
-        yield Fact("converted", "Converted", "neither a pure epsilon nor a rho follows from it")
+        yield Fact("converted", "Converted", _stronger(guarantee))
         share = budget.delta * n
         large = "above the advice of at most 1/n^2" if share * n > 1.0 else "within 1/n^2"
         text = f"{large} (NIST SP 800-226); delta times the number of rows is {at_most(share)}"
         yield Fact("delta", "Delta", text, value={"delta": budget.delta, "times_rows": share})
+
+
+def _stronger(guarantee: Guarantee) -> str:
+    """What the curves of an (epsilon, delta) release prove beyond its claim."""
+    pure, rho = guarantee.event.pure(), guarantee.event.zcdp()
+    if guarantee.event.parts or guarantee.group > 1 or math.isinf(rho):
+        return "neither a pure epsilon nor a rho follows from it"
+    if math.isinf(pure):
+        return f"its noise also keeps rho = {at_most(rho, 4)} (zero-concentrated)"
+    return f"its noise also keeps the pure epsilon = {at_most(pure, 4)}, with delta = 0"
 
 
 def meaning(guarantee: Guarantee) -> Section:
