@@ -114,13 +114,20 @@ def alarms(found: Account | None, guarantee: Guarantee) -> Iterator[str]:
         )
 
 
+def counted_unit(found: Account) -> str:
+    """For whom the account counts."""
+    rows = found.terms.group
+    return "one row" if rows == 1 else f"a person with at most {rows} rows"
+
+
 def left(found: Account | None, guarantee: Guarantee, dataset: str | None) -> str:
     """What is left, in a sentence."""
     if found is not None:
         doubt = " But see the alarm above." if list(alarms(found, guarantee)) else ""
         return (
             f"Of the cap of {found.terms.cap} for '{found.dataset}', {found.number} = "
-            f"{at_most(found.spent, 6)} is spent and {at_least(found.remaining, 6)} is left.{doubt}"
+            f"{at_most(found.spent, 6)} is spent and {at_least(found.remaining, 6)} is left, for "
+            f"{counted_unit(found)}.{doubt}"
         )
     if dataset is not None:
         return f"The ledger of '{dataset}' says; this statement was written without it."
@@ -182,7 +189,9 @@ def _live(found: Account) -> Iterator[Fact]:
     listed = found.releases[-MOST_LISTED:]
     more = f", of which the last {len(listed)} are listed" if len(listed) < count else ""
     releases = "1 release" if count == 1 else f"{count} releases"
-    yield Fact("cap", "Cap", f"{cap} for all releases", value=cap.to_json())
+    yield Fact(
+        "cap", "Cap", f"{cap} for all releases, for {counted_unit(found)}", value=cap.to_json()
+    )
     yield Fact(
         "spent",
         "Spent",
