@@ -169,7 +169,8 @@ def _show(ledger: Ledger, account: dict[str, Any]) -> None:
         for release in account["releases"]
     ]
     if rows:
-        table(("entry", "time (UTC)", "cost", "mechanism", "rows", ""), rows, ("entry", "rows"))
+        cost = "cost" if ledger.terms(account["dataset"]).group == 1 else "cost of one row"
+        table(("entry", "time (UTC)", cost, "mechanism", "rows", ""), rows, ("entry", "rows"))
     typer.echo("")
 
 

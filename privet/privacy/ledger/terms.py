@@ -152,9 +152,10 @@ class Terms:
         if self.room(after) < 0:
             where = f"{dataset!r}" if part is None else f"part {part!r} of {dataset!r}"
             each = "" if self.group == 1 else f" for a person with {self.group} rows"
+            a_row = "" if self.group == 1 else " for each row"
             raise BudgetExceeded(
-                f"A release of {event.claim} does not fit under the cap of {self.cap}{each} for "
-                f"{where}: {self._why(totals, event, part)} Ask for less; a cap cannot be raised."
+                f"A release of {event.claim}{a_row} does not fit under the cap of {self.cap}{each} "
+                f"for {where}: {self._why(totals, event, part)} Ask for less; a cap cannot be raised."
             )
         return after
 
