@@ -155,7 +155,8 @@ class Terms:
             a_row = "" if self.group == 1 else " for each row"
             raise BudgetExceeded(
                 f"A release of {event.claim}{a_row} does not fit under the cap of {self.cap}{each} "
-                f"for {where}: {self._why(totals, event, part)} Ask for less; a cap cannot be raised."
+                f"for {where}: {self._why(totals, event, part)} Ask for less; a cap cannot be "
+                "raised."
             )
         return after
 
