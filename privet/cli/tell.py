@@ -37,7 +37,10 @@ def statement(
     declared_by: Annotated[
         str | None, typer.Option(help="Who answers for the declarations.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Text file; without it, the screen.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Text file, or a page if it ends in .html; without it, the screen."),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(help="Write a page for signing to this file.")
     ] = None,
@@ -50,6 +53,8 @@ def statement(
     keeps where the ledger stood when the model was released; with --ledger the statement also says
     what has been spent since and what is left.
     """
+    if out is not None and out.suffix == ".html" and html is None and not json:
+        out, html = None, out  # what the name asks for
     for place in (out, html):
         if place is not None:
             free_place(place, force=force)

@@ -45,6 +45,8 @@ def test_text_card_and_page_say_the_same(people: Path, tmp_path: Path) -> None:
     both = run("statement", model, "--html", tmp_path / "t.html", "--json")
     assert json.loads(both.stdout) == told
     assert (tmp_path / "t.html").read_text() == page
+    run("statement", model, "--out", tmp_path / "u.html")
+    assert (tmp_path / "u.html").read_text() == page
     refused(run("statement", model, "--html", tmp_path / "s.html"), "already there")
     assert run("statement", model, "--html", tmp_path / "s.html", "--force").exit_code == 0
 
