@@ -17,8 +17,8 @@ from privet.cli.options import (
     Json,
     Rho,
     budget_from,
+    charged_to,
     command,
-    ledger_url,
     required,
 )
 from privet.cli.predict import schema_of
@@ -93,10 +93,7 @@ def evaluate(
         free_place(out, force=force)  # before anything is spent
     options: dict[str, Any] = {"level": level, "training_rows": training_rows}
     options["measures"] = measure or None
-    if ledger is not None:
-        from privet.privacy.ledger import Ledger
-
-        options |= {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
+    options |= charged_to(ledger, dataset)
     found = evaluated(model, data, budget, schema, group, options)
     record = {**found.to_json(), MODEL: digest(model)}
     if out is not None:

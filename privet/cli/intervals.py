@@ -15,8 +15,8 @@ from privet.cli.options import (
     Json,
     Rho,
     budget_from,
+    charged_to,
     command,
-    ledger_url,
     required,
 )
 from privet.cli.predict import schema_of
@@ -71,10 +71,7 @@ def intervals(
         if place is not None:
             free_place(place, force=force)
     options: dict[str, Any] = {"budget": budget, "level": level}
-    if ledger is not None:
-        from privet.privacy.ledger import Ledger
-
-        options |= {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
+    options |= charged_to(ledger, dataset)
     found = computed(required(model, "MODEL"), required(data, "DATA"), schema, options)
     shown = found.together("sidak") if joint else found
     if out is not None:

@@ -63,6 +63,15 @@ def ledger_url(text: str) -> str:
     return text if "://" in text else f"sqlite:///{text}"
 
 
+def charged_to(ledger: str | None, dataset: str | None) -> dict[str, Any]:
+    """What a release is told of the account to charge; nothing without a ledger."""
+    if ledger is None:
+        return {}
+    from privet.privacy.ledger import Ledger
+
+    return {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
+
+
 def required(value: Any, name: str) -> Any:
     """``value``, or wrong usage: it is in neither the flags nor the configuration."""
     if value is None:

@@ -16,8 +16,8 @@ from privet.cli.options import (
     Json,
     Rho,
     budget_from,
+    charged_to,
     command,
-    ledger_url,
     required,
 )
 from privet.cli.show import free_place, working
@@ -77,10 +77,7 @@ def tune(
     free_place(out, force=force)
     declared = confirmed_schema(required(schema, "--schema"))
     options: dict[str, Any] = {"budget": per_row(budget, declared.group_size)}
-    if ledger is not None:
-        from privet.privacy.ledger import Ledger
-
-        options |= {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
+    options |= charged_to(ledger, dataset)
     if public is not None:
         options["validation"] = encoded(public, declared)
     listed = read_candidates(required(candidates, "--candidates"))

@@ -137,8 +137,8 @@ class Evaluation:
         wide = max(len(m.measure) for m in self.measures)
         what = max(len(m.of) for m in self.measures)
         lines = [f"{m.measure:<{wide}}  {m.of:<{what}}  {m}" for m in self.measures]
-        note = ["", self.note()] if self.note() else []
-        return "\n".join([self.headline(), "", *lines, *note])
+        note = self.note()
+        return "\n".join([self.headline(), "", *lines, *(("", note) if note else ())])
 
 
 def measure(name: tuple[str, str], estimate: float, lower: float, upper: float) -> Measure:

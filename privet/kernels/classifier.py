@@ -29,7 +29,6 @@ from privet.kernels.frequencies import draw_frequencies, spherical
 from privet.kernels.maps import FourierMap, LandmarkMap, weighted, whitener
 from privet.kernels.regularization import least_regularized
 from privet.models._base import PrivateLinearClassifier
-from privet.models.labels import told_classes
 from privet.privacy.budget import Budget, as_budget
 from privet.randomness import source
 from privet.rows import Rows
@@ -214,21 +213,11 @@ class KernelClassifier(PrivateLinearClassifier):
 
     # -- telling -------------------------------------------------------------------------------
 
-    def _assumptions(self) -> tuple[str, ...]:
-        d = int(self.n_features_in_)
-        named = " and the columns' names" if hasattr(self, "feature_names_in_") else ""
-        told = [f"the number of rows and columns{named}"]
-        if self.standardize is not None:
-            told.append("each column's range, clipped to the declared column_bounds")
-        if self.column_weights is not None:
-            told.append("the column weights")
-        told += told_features(
-            self.features, self._kernel(d), self._width(), self.public_points, self._bound()
-        )
-        told.append(told_classes(self.classes))
-        if self.class_weight is not None:
-            told.append("the class weights")
-        return tuple(told)
+    def _told_features(self) -> list[str]:
+        kernel, width = self._kernel(int(self.n_features_in_)), self._width()
+        weights = [] if self.column_weights is None else ["the column weights"]
+        about = told_features(self.features, kernel, width, self.public_points, self._bound())
+        return [*weights, *about]
 
     # -- model files ---------------------------------------------------------------------------
 

@@ -175,11 +175,14 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         told = [f"the number of rows and columns{named}"]
         if self.standardize is not None:
             told.append("each column's range, clipped to the declared column_bounds")
-        told.append(f"each row's features, clipped to Euclidean norm {self.norm_bound:g}")
+        told += self._told_features()
         told.append(told_classes(self.classes))
         if self.class_weight is not None:
             told.append("the class weights")
         return tuple(told)
+
+    def _told_features(self) -> list[str]:
+        return [f"each row's features, clipped to Euclidean norm {self.norm_bound:g}"]
 
     # -- fitting -------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ def _check_receipt(entries: Sequence[Entry], receipt: Receipt) -> None:
             f"{receipt.sequence}, the ledger ends with entry {len(entries)}."
         )
     there = entries[receipt.sequence - 1] if receipt.sequence >= 1 else None
-    if there is None or (there.hash, there.dataset) != (receipt.head, receipt.dataset):
+    if there is None or there.receipt != receipt:
         raise LedgerError(
             f"The ledger was rolled back and written anew, or is another one: its entry "
             f"{receipt.sequence} is not the one on the receipt."

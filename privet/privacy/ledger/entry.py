@@ -17,6 +17,7 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, NamedTuple
 
 from privet.errors import DeclarationError, LedgerError
+from privet.privacy.receipt import Receipt
 
 #: Amounts in the columns of ``privet.privacy.compose.costs``; None where a calculus has no bound.
 Vector = tuple[int | None, ...]
@@ -55,6 +56,11 @@ COLUMNS = tuple(name.removesuffix("_text") for name in Row._fields)
 
 class Entry(Row):
     """One line of the ledger: ``open``, ``reserve``, ``settle`` or ``migrate``."""
+
+    @property
+    def receipt(self) -> Receipt:
+        """What is kept elsewhere to find this entry again."""
+        return Receipt(self.dataset, self.sequence, self.hash)
 
     @cached_property
     def body(self) -> dict[str, Any]:

@@ -157,7 +157,7 @@ class Ledger:
                 totals=found.last.totals_text,
                 found=(found.reserved, found.last),
             )
-            return Receipt(made.dataset, made.sequence, made.hash)
+            return made.receipt
 
         return self._store.write(work)
 
@@ -167,12 +167,12 @@ class Ledger:
         found = self._store.read(lambda session: Book(session).reservation(number))
         if found.settled is None:
             raise LedgerError(f"Reservation {number} was never settled.")
-        return Receipt(found.reserved.dataset, found.settled.sequence, found.settled.hash)
+        return found.settled.receipt
 
     def knows(self, receipt: Receipt) -> bool:
         """Whether the entry on the receipt is in this ledger."""
         found = self._store.read(lambda session: Book(session).entry(receipt.sequence))
-        return found is not None and (found.hash, found.dataset) == (receipt.head, receipt.dataset)
+        return found is not None and found.receipt == receipt
 
     # -- looking -------------------------------------------------------------------------------
 

@@ -34,8 +34,10 @@ from privet.privacy.ledger.entry import COLUMNS, Entry
 from privet.privacy.ledger.idle import Idle
 from privet.privacy.ledger.memory import Memory
 
-#: Device and number of a file, of its log and of the log's index.
-Identity = tuple[int, int, int, int, int, int]
+#: Device and number of a file.
+File = tuple[int, int]
+#: The file, its log and the log's index.
+Identity = tuple[File, File, File]
 
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
@@ -47,7 +49,7 @@ class Line:
     place: str
     log: str
     index: str
-    before: tuple[int, int] | None  # the file at the path just before it was opened
+    before: File | None  # the file at the path just before it was opened
     connection: sqlite3.Connection
     cursor: sqlite3.Cursor
     identity: Identity | None = None
@@ -89,7 +91,7 @@ class Line:
     def identify(self) -> bool:
         """Note which file and log are open; whether they can be told: they stayed meanwhile."""
         found = _identity(self.place, self.log, self.index)
-        if found is not None and self.before in (None, found[:2]):
+        if found is not None and self.before in (None, found[0]):
             self.identity = found
         return self.identity is not None
 
@@ -100,7 +102,7 @@ class Line:
 
     def close(self) -> None:
         """Close the connection, which undoes what was not committed."""
-        if self.identity is not None and _file(self.index) not in (None, self.identity[4:]):
+        if self.identity is not None and _file(self.index) not in (None, self.identity[2]):
             LOST.add(self.place)
             # never: one reference more than anybody will give back
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
@@ -134,18 +136,13 @@ def log_of(place: str) -> str:
 
 def _identity(place: str, log: str, index: str) -> Identity | None:
     """Which file, log and index are at a path; None where one is missing."""
-    try:
-        file, beside, third = os.stat(place), os.stat(log), os.stat(index)
-    except OSError:
+    file, beside, third = _file(place), _file(log), _file(index)
+    if file is None or beside is None or third is None:
         return None
-    return (
-        *(file.st_dev, file.st_ino),
-        *(beside.st_dev, beside.st_ino),
-        *(third.st_dev, third.st_ino),
-    )
+    return file, beside, third
 
 
-def _file(place: str) -> tuple[int, int] | None:
+def _file(place: str) -> File | None:
     try:
         found = os.stat(place)
     except OSError:

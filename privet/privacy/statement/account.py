@@ -79,8 +79,7 @@ def _fault(ledger: Ledger) -> str:
 
 
 def _holds(receipt: Receipt, entries: list[Entry]) -> bool:
-    wanted = (receipt.sequence, receipt.dataset, receipt.head)
-    return any((entry.sequence, entry.dataset, entry.hash) == wanted for entry in entries)
+    return any(entry.receipt == receipt for entry in entries)
 
 
 def _recorded(
