@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from scipy.special import gammainccinv
 
 from privet.errors import DeclarationError
-from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.grid import grid_exponent
 from privet.losses import Loss
+from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.noise import NOISES, Noise
@@ -90,11 +91,7 @@ class DistinguishingDesign:
 
     def release(self, value: float, randomness: Randomness) -> float:
         """An exact prediction with fresh noise, on the grid."""
-        if self.numeric.kind == "gaussian" and randomness.secure:
-            values = np.array([value])
-            return float(add_discrete_gaussian(values, self.numeric.scale, self.exponent)[0])
-        noisy = value + self.numeric.sample(randomness, 1)[0]
-        return float(round_to_grid(noisy, self.exponent)[0])
+        return float(add_noise(np.array([value]), self.numeric, self.exponent, randomness)[0])
 
 
 @dataclass(frozen=True)

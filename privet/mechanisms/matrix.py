@@ -28,8 +28,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.grid import grid_exponent
 from privet.losses.second_moments import joint_bound
+from privet.mechanisms.additive import add_noise
 from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
@@ -215,10 +216,7 @@ class SecondMoments:
         query = np.concatenate(
             [half_vector(hessian) * (weighing.eta / unit), half_vector(covariance) / unit]
         )
-        if design.noise.kind == "gaussian" and randomness.secure:
-            noisy = add_discrete_gaussian(query, design.noise.scale, design.exponent)
-        else:
-            noisy = round_to_grid(query + design.noise.sample(randomness, 1)[0], design.exponent)
+        noisy = add_noise(query, design.noise, design.exponent, randomness)
         upper, lower = np.split(noisy, 2)
         return NoisyMatrices(
             symmetric(upper, design.side) * (unit / weighing.eta),

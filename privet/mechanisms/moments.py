@@ -24,7 +24,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.grid import grid_exponent
+from privet.mechanisms.additive import add_noise
 from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
@@ -134,9 +135,7 @@ class PrivateMean:
         seed = self.insecure_seed
         stream = (turn + 1 + self.query.dimension) * _STREAM
         randomness = source(None if seed is None else seed + stream)
-        if design.noise.kind == "gaussian" and randomness.secure:
-            return add_discrete_gaussian(mean, design.noise.scale, design.exponent)
-        return round_to_grid(mean + design.noise.sample(randomness, 1)[0], design.exponent)
+        return add_noise(mean, design.noise, design.exponent, randomness)
 
 
 def moments_share(budget: Budget, n: int, d: int) -> float:

@@ -24,7 +24,8 @@ from typing import ClassVar
 import numpy as np
 
 from privet.errors import DeclarationError, InfeasibleBudget
-from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.grid import grid_exponent
+from privet.mechanisms.additive import add_noise
 from privet.mechanisms.gap import output_gap
 from privet.mechanisms.regularization import choose_regularization, default_regularization
 from privet.mechanisms.release import Array, Design, Mechanism
@@ -105,9 +106,7 @@ class OutputPerturbation(Mechanism):
         """One minimum, ``k`` noises."""
         minimum = minimise(design.risk, rows, tolerance=design.tolerance).certified()
         values = np.tile(minimum, (k, 1))
-        if design.main.kind == "gaussian" and randomness.secure:
-            return add_discrete_gaussian(values, design.main.scale, design.exponent)
-        return round_to_grid(values + design.main.sample(randomness, k), design.exponent)
+        return add_noise(values, design.main, design.exponent, randomness)
 
     def numerics(self, design: Design) -> str:
         """Exact for Gaussian noise, idealised for spherical Laplace."""

@@ -24,8 +24,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.grid import grid_exponent
 from privet.losses import Loss
+from privet.mechanisms.additive import add_noise
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.mechanisms.output import output_curve
 from privet.noise import NOISES, Noise
@@ -76,10 +77,7 @@ class ProjectionDesign:
 
     def perturb(self, values: Array, randomness: Randomness) -> Array:
         """``values`` with fresh noise on the grid. Charge the event before this."""
-        if self.noise.kind == "gaussian" and randomness.secure:
-            return add_discrete_gaussian(values, self.noise.scale, self.exponent)
-        noise = self.noise.sample(randomness, self.size // self.noise.dimension).ravel()
-        return round_to_grid(values + noise, self.exponent)
+        return add_noise(values, self.noise, self.exponent, randomness)
 
 
 def projection_design(

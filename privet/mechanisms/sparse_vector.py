@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import DeclarationError
-from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss
+from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.noise import Gaussian, Noise, SphericalLaplace
@@ -230,10 +231,7 @@ class SparseVector:
             raise DeclarationError("A value is released only where a comparison asked for it.")
         self._level = None
         numeric, exponent = self.design.numeric, self.design.exponent
-        if numeric.kind == "gaussian" and randomness.secure:
-            return float(add_discrete_gaussian(np.array([value]), numeric.scale, exponent)[0])
-        noisy = value + numeric.sample(randomness, 1)[0]
-        return float(round_to_grid(noisy, exponent)[0])
+        return float(add_noise(np.array([value]), numeric, exponent, randomness)[0])
 
     def __reduce__(self) -> str:
         raise TypeError("A running sparse vector holds a secret threshold and is not pickled.")

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.grid import add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.grid import grid_exponent
 from privet.losses.second_moments import joint_bound
+from privet.mechanisms.additive import add_noise
 from privet.mechanisms.matrix import (
     ROUNDING,
     MatrixDesign,
@@ -82,11 +83,7 @@ class TwoMatrices(SecondMoments):
         return NoisyMatrices(noisy[0], noisy[1], weighing, self._triangular(design))
 
     def _noisy(self, matrix: Array, design: MatrixDesign, randomness: Randomness) -> Array:
-        flat, noise = matrix.reshape(-1), design.noise
-        if noise.kind == "gaussian" and randomness.secure:
-            flat = add_discrete_gaussian(flat, noise.scale, design.exponent)
-        else:
-            flat = round_to_grid(flat + noise.sample(randomness, 1)[0], design.exponent)
+        flat = add_noise(matrix.reshape(-1), design.noise, design.exponent, randomness)
         square = flat.reshape(design.side, design.side)
         return np.asarray((square + square.T) / 2.0)
 
