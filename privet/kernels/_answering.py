@@ -12,13 +12,13 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from privet.errors import DataError, DeclarationError
 from privet.kernels.base import Kernel, count
@@ -29,11 +29,9 @@ from privet.models._ledger import check_ledger
 from privet.models._numbers import numbers, refuse_unsound, table_shape
 from privet.models._show import Shown
 from privet.models.labels import declared_classes, encode_labels, told_classes
-from privet.models.trained import trained
 from privet.privacy import Event
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
-from privet.privacy.statement import statement
 
 Array = NDArray[np.float64]
 LOSSES: dict[str, Callable[[float], MarginLoss]] = {
@@ -48,7 +46,6 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     #: attributes that a fit sets; an earlier fit's are forgotten first
     released: ClassVar[tuple[str, ...]] = ("classes_", "guarantee_", "regularization_")
     #: whether every answer is computed from the rows, which stay with the curator
-    interactive: ClassVar[bool] = False
 
     kernel: str | Kernel
     budget: Budget | float
@@ -170,18 +167,6 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The more likely declared class of each row."""
         return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.intp)])
-
-    def statement(self, format: Literal["text", "json", "html"] = "text") -> str:
-        """The privacy statement of the fitted model: text, a JSON card, or a page to sign."""
-        check_is_fitted(self, "guarantee_")
-        return statement(
-            self.guarantee_,
-            model=type(self).__name__,
-            ledger=self.dataset,
-            format=format,
-            trained=trained(self),
-            interactive=self.interactive,
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

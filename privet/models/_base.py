@@ -22,7 +22,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError, PrivetWarning
 from privet.losses import Loss
@@ -37,11 +36,9 @@ from privet.models._show import Shown
 from privet.models.labels import class_weights, declared_classes, encode_labels, told_classes
 from privet.models.stages import Shared, Stage, shared
 from privet.models.standardize import Standardisation, declared_ranges
-from privet.models.trained import trained
 from privet.privacy import Event
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
-from privet.privacy.statement import statement
 from privet.rows import Rows
 
 RELEASED = (
@@ -292,17 +289,6 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         self.guarantee_ = Guarantee(ready.event, numerics, self._assumptions())
 
     # -- telling -------------------------------------------------------------------------------
-
-    def statement(self, format: Literal["text", "json", "html"] = "text") -> str:
-        """The privacy statement of the fitted model: text, a JSON card, or a page to sign."""
-        check_is_fitted(self, "guarantee_")
-        return statement(
-            self.guarantee_,
-            model=type(self).__name__,
-            ledger=self.dataset,
-            format=format,
-            trained=trained(self),
-        )
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on these rows, as scikit-learn computes it. It is NOT private.

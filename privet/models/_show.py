@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import html
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+from privet.models.trained import trained
+from privet.privacy.statement import statement
 
 
 class Shown:
-    """Text and HTML of an estimator with ``guarantee_``."""
+    """Text and HTML of an estimator with ``guarantee_``, and its statement."""
+
+    interactive: ClassVar[bool] = False  # whether rows are kept to answer from
+
+    def statement(self, format: Literal["text", "json", "html"] = "text") -> str:
+        """The privacy statement of the fitted model: text, a JSON card, or a page to sign."""
+        check_is_fitted(self, "guarantee_")
+        model: Any = self
+        return statement(
+            model.guarantee_,
+            model=type(self).__name__,
+            ledger=model.dataset,
+            format=format,
+            trained=trained(self),
+            interactive=self.interactive,
+        )
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text: str = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]
