@@ -7,9 +7,10 @@ import warnings
 from typing import Any
 
 import numpy as np
+import tables
 from numpy.typing import NDArray
 
-from privet import ZCDP, ApproxDP, PureDP, datasets
+from privet import ZCDP, ApproxDP, PureDP
 from privet.errors import PrivetWarning
 from privet.kernels import Gaussian, InteractivePredictor, Kernel, SemiInteractiveClassifier
 from privet.kernels.dual import Expansion, kernel_minimum
@@ -137,8 +138,8 @@ def prediction_table() -> list[str]:
 
 def covertype() -> tuple[Array, NDArray[np.int_]]:
     """Ten numbers in [-1, 1] by declared ranges, and whether the cover type is 2."""
-    columns, labels = datasets.covertype()
-    ranges = datasets.COVERTYPE_NUMBERS
+    columns, labels = tables.covertype()
+    ranges = tables.COVERTYPE_NUMBERS
     x = np.column_stack(
         [
             2.0 * (np.clip(columns[name], r.low, r.high) - r.low) / (r.high - r.low) - 1.0

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tables
 from numpy.typing import NDArray
 
-from privet import datasets
 from privet.errors import RegularizationRaised
 from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
@@ -109,20 +109,20 @@ def score(means: Sequence[float]) -> Score:
     return Score(float(np.mean(means)), spread / math.sqrt(len(means)))
 
 
-def adult(encoding: Any = datasets.ADULT, name: str = "Adult") -> Data:
+def adult(encoding: Any = tables.ADULT, name: str = "Adult") -> Data:
     """UCI Adult, complete rows, encoded."""
-    columns, y = datasets.adult()
-    return Data(name, datasets.encode(columns, encoding), y)
+    columns, y = tables.adult()
+    return Data(name, tables.encode(columns, encoding), y)
 
 
-def kdd99(n: int, encoding: Any = datasets.KDDCUP99, name: str = "KDD99") -> Data:
+def kdd99(n: int, encoding: Any = tables.KDDCUP99, name: str = "KDD99") -> Data:
     """``n`` connections in the full file's shares, without repeating a row; class 1 is normal."""
-    columns, kinds = datasets.kddcup99()
+    columns, kinds = tables.kddcup99()
     generator = np.random.default_rng(SEED)
     weight = np.where(np.isin(kinds, TENTHS), 10.0, 1.0)
     index = generator.choice(len(kinds), size=n, replace=False, p=weight / weight.sum())
     columns = {key: values[index] for key, values in columns.items()}
-    return Data(name, datasets.encode(columns, encoding), (kinds[index] == "normal").astype(int))
+    return Data(name, tables.encode(columns, encoding), (kinds[index] == "normal").astype(int))
 
 
 def table(header: Sequence[str], lines: Sequence[Sequence[object]]) -> str:

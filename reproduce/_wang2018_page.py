@@ -198,7 +198,7 @@ def kdd_table(results: list[Result]) -> str:
         lines.append(line)
     return (
         "## KDD99 (Table 2)\n\nConnections of the 10 % file in the shares of the full file, "
-        "`privet.datasets.KDDCUP99`; normal against attack; 200 replicates (standard error of a "
+        "`reproduce.tables.KDDCUP99`; normal against attack; 200 replicates (standard error of a "
         "coverage about 0.005).\n\n" + table(heads, lines) + "\n"
     )
 

@@ -1,6 +1,6 @@
 """UCI Adult: test error against epsilon (Chaudhuri et al. 2011, Table 1 and Figure 2).
 
-The 45,222 complete rows, encoded by ``privet.datasets.ADULT`` with declared groups only, unit-norm
+The 45,222 complete rows, encoded by ``reproduce.tables.ADULT`` with declared groups only, unit-norm
 rows, no intercept (each group of columns adds up to a constant). ``regularization="auto"``; 10
 folds and 20 draws on each. The paper's numbers are at epsilon = 0.1 with the best regularisation in
 hindsight. The same with every column of the form, and with other groupings, separates what the
@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import matplotlib
 import pyarrow
+import tables
 from _common import HERE, Data, Score, adult, private_error, table, tell, twin_error, write
+from tables.columns import Bins, Column, Number
 
-from privet import ZCDP, PureDP, datasets
-from privet.datasets.columns import Bins, Column, Number
+from privet import ZCDP, PureDP
 from privet.losses import HuberHinge, Logistic, Loss
 from privet.mechanisms import Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.schema import Schema
@@ -48,12 +49,12 @@ VARIANTS: dict[str, dict[str, Column]] = {
         "capital-gain": Number(0, 99_999, logarithm=True),
         "capital-loss": Number(0, 5_000, logarithm=True),
     },
-    "all 14 occupations": {"occupation": datasets.ADULT_FULL["occupation"]},
+    "all 14 occupations": {"occupation": tables.ADULT_FULL["occupation"]},
     "age, hours, schooling as numbers": {
-        name: datasets.ADULT_FULL[name] for name in ("age", "hours-per-week", "education-num")
+        name: tables.ADULT_FULL[name] for name in ("age", "hours-per-week", "education-num")
     },
     "with employer, relationship, race": {
-        name: datasets.ADULT_FULL[name] for name in ("workclass", "relationship", "race")
+        name: tables.ADULT_FULL[name] for name in ("workclass", "relationship", "race")
     },
 }
 COLOURS = {"objective": "#1b6ca8", "output": "#c8553d"}
@@ -63,7 +64,7 @@ Written by `python reproduce/adult.py`. Test error, mean of 10 folds and 20 draw
 standard error of the ten folds' means (most of it is the folds', which all columns share).
 45,222 complete rows; share of the larger class 0.752. `regularization="auto"`.
 
-Encoding: `privet.datasets.ADULT`, {columns} columns in eight one-hot groups, as they are usual in
+Encoding: `reproduce.tables.ADULT`, {columns} columns in eight one-hot groups, as they are usual in
 labour statistics: age in decades, hours (under 35, 35-40, 41-49, 50 and more), schooling in five
 levels, marriage in three, the six summary groups of the 1990 census' occupations, sex, capital gain
 (none, below and above 5,000, a tenth of the income that is asked for), capital loss (none, some).
@@ -110,7 +111,7 @@ def variants() -> str:
     """Epsilon = 0.1 with one thing of the encoding changed."""
     lines = []
     for name, change in VARIANTS.items():
-        data = adult(datasets.ADULT | change, name)
+        data = adult(tables.ADULT | change, name)
         found = [private_error(mechanism_for(FIRST, loss, 0.1), data) for loss in LOSSES.values()]
         lines.append([name, data.x.shape[1], *found])
         tell(f"{name}: {found[0]}, {found[1]}")
@@ -119,7 +120,7 @@ def variants() -> str:
 
 def declared() -> Data:
     """Every column of the form by the schema in ``examples``: numbers stay numbers."""
-    columns, y = datasets.adult()
+    columns, y = tables.adult()
     schema = Schema.from_toml(HERE.parent / "examples" / "adult.toml")
     return Data("examples/adult.toml", schema.encode_features(pyarrow.table(dict(columns))), y)
 
@@ -203,7 +204,7 @@ def draw(
 def main() -> None:
     """Measure, write the page, draw."""
     data = adult(name="ADULT")
-    full = adult(datasets.ADULT_FULL, "ADULT_FULL")
+    full = adult(tables.ADULT_FULL, "ADULT_FULL")
     marks: dict[tuple[str, str], float] = {}
     pages = [INTRO.format(columns=data.x.shape[1]), headline((data, declared(), full), marks)]
     measured, twins = {}, {}

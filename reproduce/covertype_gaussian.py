@@ -22,10 +22,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import tables
 from _common import HERE, SEED, Array, Score, score, table, tell, write
 from numpy.typing import NDArray
 
-from privet import ApproxDP, LargeMarginGaussian, LogisticRegression, PureDP, datasets
+from privet import ApproxDP, LargeMarginGaussian, LogisticRegression, PureDP
 from privet.errors import RegularizationRaised
 from privet.losses.multiclass import sum_zero_basis
 from privet.minimise import minimise
@@ -56,14 +57,14 @@ Splitting the budget over one-against-the-rest models costs more than either.
 @cache
 def columns(names: tuple[str, ...]) -> Array:
     """Columns of the file as numbers."""
-    raw, _ = datasets.covertype()
+    raw, _ = tables.covertype()
     return np.stack([raw[name].astype(np.float64) for name in names], axis=1)
 
 
 @cache
 def labels() -> NDArray[np.int_]:
     """Kinds of forest, 1 to 7."""
-    return datasets.covertype()[1]
+    return tables.covertype()[1]
 
 
 def ranges(encoding: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def ranges(encoding: dict[str, Any]) -> dict[str, Any]:
     return {"standardize": "private", "column_bounds": (low, high), "norm_bound": NORM}
 
 
-NUMBERS, EVERY = datasets.COVERTYPE_NUMBERS, datasets.COVERTYPE
+NUMBERS, EVERY = tables.COVERTYPE_NUMBERS, tables.COVERTYPE
 Fit = Callable[[Array, NDArray[np.int_], int], Any]
 
 

@@ -21,10 +21,11 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import tables
 from _common import HERE, SEED, Array, table, tell, write
 from numpy.typing import NDArray
 
-from privet import ApproxDP, datasets
+from privet import ApproxDP
 from privet.kernels import KernelSVC
 from privet.kernels.declared import default_frequencies
 from privet.minimise import minimise
@@ -62,7 +63,7 @@ DECLARED = {
     "Hillshade_3pm": (140, 40),
     "Horizontal_Distance_To_Fire_Points": (2000, 1300),
 }
-NAMES = tuple(datasets.COVERTYPE)
+NAMES = tuple(tables.COVERTYPE)
 #: What a forester would say: height decides, soil and region count, the sun's angle hardly.
 WEIGHTS = np.array(
     [3.0] + [0.5, 0.5, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 1.0] + [1.5] * (len(NAMES) - len(DECLARED))
@@ -70,8 +71,8 @@ WEIGHTS = np.array(
 CENTER = np.array([DECLARED.get(name, (0, 1))[0] for name in NAMES], dtype=np.float64)
 SPREAD = np.array([DECLARED.get(name, (0, 1))[1] for name in NAMES], dtype=np.float64)
 RANGES = Ranges(
-    np.array([datasets.COVERTYPE[name].low for name in NAMES], dtype=np.float64),  # type: ignore[attr-defined]
-    np.array([datasets.COVERTYPE[name].high for name in NAMES], dtype=np.float64),  # type: ignore[attr-defined]
+    np.array([tables.COVERTYPE[name].low for name in NAMES], dtype=np.float64),  # type: ignore[attr-defined]
+    np.array([tables.COVERTYPE[name].high for name in NAMES], dtype=np.float64),  # type: ignore[attr-defined]
 )
 #: Columns of the one-hot groups: wilderness areas and soil types.
 GROUPS = tuple(
@@ -93,7 +94,7 @@ class Forest:
     """The shuffled table, its declared scaling, and the labels."""
 
     def __init__(self) -> None:
-        columns, kind = datasets.covertype()
+        columns, kind = tables.covertype()
         order = np.random.default_rng(SEED).permutation(len(kind))
         self.raw = np.stack([columns[name] for name in NAMES], axis=1)[order].astype(np.float32)
         self.scaled = ((self.raw - CENTER) / SPREAD).astype(np.float32)

@@ -18,9 +18,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import tables
 from _common import HERE, SEED, Array, Data, adult, kdd99, table, tell, write
 
-from privet import ApproxDP, datasets
+from privet import ApproxDP
 from privet.kernels import KernelLogisticRegression
 from privet.kernels.features import WIDTHS
 
@@ -51,15 +52,15 @@ def unit_variance(x: Array) -> Array:
     return np.asarray(((x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0))[:, spread > 0])
 
 
-def tables() -> Iterator[Data]:
+def measured_tables() -> Iterator[Data]:
     """Two classes each."""
-    whole = adult(datasets.ADULT_FULL, "Adult, all")
+    whole = adult(tables.ADULT_FULL, "Adult, all")
     yield adult()
     yield whole
     yield kdd99(100_000)
-    columns, y = datasets.covertype()
-    yield Data("Covertype", datasets.encode(columns, datasets.COVERTYPE), (y == 2).astype(int))
-    pixels, digits, _ = datasets.mnist()
+    columns, y = tables.covertype()
+    yield Data("Covertype", tables.encode(columns, tables.COVERTYPE), (y == 2).astype(int))
+    pixels, digits, _ = tables.mnist()
     small = pixels.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4)).reshape(len(digits), -1)
     for pair in ((3, 8), (4, 9)):
         chosen = np.isin(digits, pair)
@@ -88,7 +89,7 @@ def error(data: Data, x: Array, n: int, epsilon: float, kernel: str, gamma: floa
 def measure() -> dict[str, dict[str, list[float]]]:
     """Errors over the grid by kernel and setting."""
     kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    for data in tables():
+    for data in measured_tables():
         x, largest = unit_variance(data.x), 4 * len(data.y) // 5
         for kernel, sizes in SIZES.items():
             for n in dict.fromkeys(min(size, largest) for size in sizes):

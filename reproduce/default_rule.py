@@ -24,9 +24,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
+import tables
 from _common import HERE, SEED, Data, adult, kdd99, rows_of, table, tell, write, wrong
 
-from privet import ZCDP, PureDP, datasets
+from privet import ZCDP, PureDP
 from privet.errors import RegularizationRaised
 from privet.losses import HuberHinge, Logistic, Loss, Softmax
 from privet.mechanisms import MECHANISMS, Mechanism
@@ -82,7 +83,7 @@ class Setting:
 
 def digits() -> list[Data]:
     """MNIST: ten classes at 7 x 7 pixels; 3 against 8 at 14 x 14 pixels."""
-    pixels, y, _ = datasets.mnist()
+    pixels, y, _ = tables.mnist()
     image = pixels.reshape(-1, 28, 28) / 255.0
 
     def shrunk(side: int) -> np.ndarray:
@@ -97,24 +98,24 @@ def digits() -> list[Data]:
 
 def categories() -> Data:
     """KDD Cup 1999 in five classes, as the 10 % file has them."""
-    columns, kinds = datasets.kddcup99()
+    columns, kinds = tables.kddcup99()
     codes = {kind: c for c, words in enumerate(CATEGORIES.values()) for kind in words.split()}
-    x = datasets.encode(columns, datasets.KDDCUP99)
+    x = tables.encode(columns, tables.KDDCUP99)
     return Data("KDD99 five", x, np.array([codes[str(kind)] for kind in kinds]))
 
 
 def forests() -> list[Data]:
     """Covertype: the second class against the rest, and all seven."""
-    columns, y = datasets.covertype()
-    x = datasets.encode(columns, datasets.COVERTYPE)
+    columns, y = tables.covertype()
+    x = tables.encode(columns, tables.COVERTYPE)
     return [Data("Covertype", x, (y == 2).astype(int)), Data("Covertype seven", x, y - 1)]
 
 
-def tables() -> tuple[list[Data], list[Data]]:
+def measured_tables() -> tuple[list[Data], list[Data]]:
     """Two-class tables and those with more classes."""
     ten, *pairs = digits()
     two, seven = forests()
-    whole = adult(datasets.ADULT_FULL, "Adult, all")
+    whole = adult(tables.ADULT_FULL, "Adult, all")
     return [adult(), whole, kdd99(494_000), two, *pairs], [ten, categories(), seven]
 
 
@@ -209,7 +210,7 @@ def measure_all() -> None:
     """Every setting, kept as soon as it is measured; what is there already is not repeated."""
     path = HERE / "default_rule.json"
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for key, data, n, loss, epsilon in work(*tables()):
+    for key, data, n, loss, epsilon in work(*measured_tables()):
         settings = kept.setdefault("/".join(map(str, key)), [])
         done = {(s["data"], s["n"], s["loss"], s["epsilon"]) for s in settings}
         if (data.name, n, loss.name, epsilon) not in done:

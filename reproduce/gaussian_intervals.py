@@ -22,10 +22,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import tables
 from _common import HERE, SEED, Array, table, write
 from numpy.typing import NDArray
 
-from privet import ZCDP, ApproxDP, LargeMarginGaussian, PureDP, datasets, fit_with_intervals
+from privet import ZCDP, ApproxDP, LargeMarginGaussian, PureDP, fit_with_intervals
 from privet.errors import RegularizationRaised
 from privet.inference import Intervals
 from privet.inference.subject import subject
@@ -34,7 +35,7 @@ from privet.privacy import Budget
 
 POPULATION, POINTS = 100_000, 4
 FEW = 15  # replicates of the cell with 396 parameters
-NUMBERS = datasets.COVERTYPE_NUMBERS
+NUMBERS = tables.COVERTYPE_NUMBERS
 FOREST = ("Elevation", "Horizontal_Distance_To_Roadways", "Hillshade_9am")
 FOREST_BOUNDS = ([1500.0, 0.0, 0.0], [4000.0, 8000.0, 255.0])
 INTRO = """# Intervals of the Gaussian classifier
@@ -120,7 +121,7 @@ def population(source: str, d: int, classes: int) -> tuple[Array, NDArray[np.int
         middles = 0.8 * rng.normal(size=(classes, d))
         widths = rng.uniform(0.5, 1.5, size=(classes, d))
         return middles[y] + widths[y] * rng.normal(size=(POPULATION, d)), y
-    raw, kinds = datasets.covertype()
+    raw, kinds = tables.covertype()
     if d == len(NUMBERS):
         return np.stack([raw[name].astype(np.float64) for name in NUMBERS], axis=1), kinds - 1
     x = np.stack([raw[name].astype(np.float64) for name in FOREST[:d]], axis=1)

@@ -10,9 +10,10 @@ Run: python reproduce/kdd99.py   (needs PRIVET_DATA; about ten minutes)
 
 from __future__ import annotations
 
+import tables
 from _common import Data, kdd99, private_error, table, tell, twin_error, write
 
-from privet import ZCDP, PureDP, datasets
+from privet import ZCDP, PureDP
 from privet.losses import HuberHinge, Logistic, Loss
 from privet.mechanisms import MECHANISMS
 from privet.privacy import Budget
@@ -32,7 +33,7 @@ Written by `python reproduce/kdd99.py`. Test error, mean of 10 folds and 20 draw
 standard error of the ten folds' means. {rows:,} connections in the shares of the full file; share
 of normal ones {normal:.3f}. `regularization="auto"`.
 
-Encoding: `privet.datasets.KDDCUP99`, {columns} columns: duration and bytes on a logarithmic scale
+Encoding: `reproduce.tables.KDDCUP99`, {columns} columns: duration and bytes on a logarithmic scale
 up to declared bounds, counts up to 511 and 255 (the windows of the documentation), rates as they
 are, protocol, ten well-known services and three flags by name, the others together. The content
 features are left out but for `logged_in`: the documentation says that they were made for attacks
@@ -104,7 +105,7 @@ def hindsight(data: Data, full: Data) -> str:
 def main() -> None:
     """Measure and write the page."""
     data = kdd99(ROWS, name="KDDCUP99")
-    full = kdd99(ROWS, datasets.KDDCUP99_FULL, "KDDCUP99_FULL")
+    full = kdd99(ROWS, tables.KDDCUP99_FULL, "KDDCUP99_FULL")
     columns = {"columns": data.x.shape[1], "full": full.x.shape[1]}
     pages = [
         INTRO.format(rows=ROWS, normal=data.y.mean(), **columns),

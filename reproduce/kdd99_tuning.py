@@ -26,9 +26,10 @@ import warnings
 from typing import Any
 
 import numpy as np
+import tables
 from _common import HERE, SEED, Data, rows_of, table, tell, write, wrong
 
-from privet import LinearSVC, LogisticRegression, datasets
+from privet import LinearSVC, LogisticRegression
 from privet.errors import PrivetWarning
 from privet.losses import HuberHinge, Logistic
 from privet.minimise import minimise
@@ -47,9 +48,9 @@ METHODS = ("as printed", "partition", "random stopping", "default rule", "not pr
 
 def rows() -> Data:
     """All connections of the 10 % file in random order; class 1 is normal."""
-    columns, kinds = datasets.kddcup99()
+    columns, kinds = tables.kddcup99()
     order = np.random.default_rng(SEED).permutation(len(kinds))
-    x = datasets.encode({k: v[order] for k, v in columns.items()}, datasets.KDDCUP99)
+    x = tables.encode({k: v[order] for k, v in columns.items()}, tables.KDDCUP99)
     return Data("KDD99", x, (kinds[order] == "normal").astype(int))
 
 

@@ -14,10 +14,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import tables
 from _common import SEED, Array, Data, rows_of, table, tell, write, wrong
 from numpy.typing import NDArray
 
-from privet import ZCDP, ApproxDP, datasets
+from privet import ZCDP, ApproxDP
 from privet.losses import Logistic, Softmax
 from privet.mechanisms import ObjectivePerturbation
 from privet.minimise import minimise
@@ -38,7 +39,7 @@ one-against-the-rest fits ten logistic models at a tenth of rho each.
 
 def load() -> tuple[Data, Data]:
     """Training and test images as rows of norm 1."""
-    pixels, y, train = datasets.mnist()
+    pixels, y, train = tables.mnist()
     x = pixels / 255.0
     x /= np.linalg.norm(x, axis=1)[:, None]
     return Data("train", x[train], y[train]), Data("test", x[~train], y[~train])

@@ -2,7 +2,7 @@
 
 The same model, mechanism and budgets twice. "pixels": each image divided by its own norm, 784
 columns. "histograms": gradient-orientation histograms of 7 x 7 cells and 8 directions, square
-roots, unit norm, 392 columns (``privet.datasets.orientation_histograms``); a fixed function of one
+roots, unit norm, 392 columns (``reproduce.tables.orientation_histograms``); a fixed function of one
 image that was learnt from nothing, so it costs no privacy. delta = 1e-5, no intercept,
 ``regularization="auto"``, the standard split of 60,000 and 10,000. Accuracies go to
 ``mnist_softmax.jsonl`` one by one, and what is there is not measured again: delete that file after
@@ -19,10 +19,11 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import tables
 from _common import HERE, SEED, Array, score, table, tell, write
 from numpy.typing import NDArray
 
-from privet import ApproxDP, LogisticRegression, datasets
+from privet import ApproxDP, LogisticRegression
 from privet.losses import Softmax
 from privet.losses.multiclass import sum_zero_basis
 from privet.minimise import minimise
@@ -45,7 +46,7 @@ directions, square roots, unit norm): a fixed function of one image, so they cos
 def features(kind: str, pixels: NDArray[np.uint8]) -> Array:
     """Rows of norm 1 at most."""
     if kind == "histograms":
-        return datasets.orientation_histograms(pixels)
+        return tables.orientation_histograms(pixels)
     x = pixels / 255.0
     x /= np.linalg.norm(x, axis=1, keepdims=True) * (1.0 + 1e-12)
     return np.asarray(x)
@@ -88,7 +89,7 @@ def measured(key: str, measure: Callable[[], float]) -> None:
 
 def measure_all(kind: str, seeds: list[int]) -> None:
     """Every release and the twin on one kind of features."""
-    pixels, y, train = datasets.mnist()
+    pixels, y, train = tables.mnist()
     x = features(kind, pixels)
     data = x[train], y[train], x[~train], y[~train]
     for seed in seeds:

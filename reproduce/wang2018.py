@@ -23,11 +23,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import tables
 from _common import HERE, kdd99, tell
 from _weighted import Distinct, distinct, minimisers, moments
+from tables.columns import Column, each
 
-from privet import ZCDP, PureDP, datasets
-from privet.datasets.columns import Column, each
+from privet import ZCDP, PureDP
 from privet.inference.mixture import quantile
 from privet.inference.variance import FitNoise, Uncertainty
 from privet.inference.wang2018 import WiderUncertainty
@@ -46,7 +47,7 @@ LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "Huber": HuberHinge(1.0
 LEVEL = 0.95
 BATCH = 250
 #: Adult as in the paper, 37 columns: every category of five fields, numbers by declared bounds
-_FULL = datasets.ADULT_FULL
+_FULL = tables.ADULT_FULL
 ADULT_37: dict[str, Column] = {
     **{name: _FULL[name] for name in ("age", "education-num", "capital-gain", "capital-loss")},
     **{name: _FULL[name] for name in ("hours-per-week", "workclass", "marital-status")},
@@ -111,9 +112,9 @@ def _raw(data: str) -> tuple[Array, Any]:
     if data == "KDD99":
         found = kdd99(450_000)
         return found.x, found.y
-    columns, y = datasets.adult()
+    columns, y = tables.adult()
     train = columns["split"] == "train"
-    return datasets.encode(columns, ADULT_37)[train], y[train]
+    return tables.encode(columns, ADULT_37)[train], y[train]
 
 
 def measure(cell: Cell) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from privet.datasets import census_schema, census_table
-from privet.datasets.census_table import OVER, QUESTIONS
+from privet.datasets import OVER, QUESTIONS, census_schema, census_table
 
 
 def test_the_table_is_what_its_documentation_says() -> None:

@@ -12,19 +12,20 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from privet import datasets
-from privet.datasets.columns import Bins, Column, Groups, Number, each
 from privet.errors import DeclarationError, MissingExtra
+from reproduce import tables
+from reproduce.tables.columns import Bins, Column, Groups, Number, each
 
 ENCODINGS = {
-    "ADULT": (datasets.ADULT, 31),
-    "ADULT_FULL": (datasets.ADULT_FULL, 103),
-    "KDDCUP99": (datasets.KDDCUP99, 43),
-    "KDDCUP99_FULL": (datasets.KDDCUP99_FULL, 121),
+    "ADULT": (tables.ADULT, 31),
+    "ADULT_FULL": (tables.ADULT_FULL, 103),
+    "KDDCUP99": (tables.KDDCUP99, 43),
+    "KDDCUP99_FULL": (tables.KDDCUP99_FULL, 121),
 }
 LOADERS = {
-    "adult": datasets.adult,
-    "kddcup99_10pct": datasets.kddcup99,
-    "mnist": datasets.mnist,
+    "adult": tables.adult,
+    "kddcup99_10pct": tables.kddcup99,
+    "mnist": tables.mnist,
 }
 
 
@@ -68,7 +69,7 @@ def test_census_can_be_learnt_but_not_by_guessing() -> None:
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_an_encoding_has_distinct_names(name: str) -> None:
     encoding, columns = ENCODINGS[name]
-    names = datasets.feature_names(encoding)
+    names = tables.feature_names(encoding)
     assert len(names) == len(set(names)) == columns
 
 
@@ -83,12 +84,12 @@ def sample_values(column: Column, n: int) -> Any:
 def test_a_row_is_encoded_alone_and_has_norm_one(name: str) -> None:
     encoding, columns = ENCODINGS[name]
     table = {key: sample_values(column, 40) for key, column in encoding.items()}
-    x = datasets.encode(table, encoding)
+    x = tables.encode(table, encoding)
     assert x.shape == (40, columns)
     assert (x >= 0).all()
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1.0, rtol=1e-12)
     alone = {key: values[7:8] for key, values in table.items()}
-    assert np.array_equal(datasets.encode(alone, encoding)[0], x[7])
+    assert np.array_equal(tables.encode(alone, encoding)[0], x[7])
 
 
 def test_a_number_is_clipped_to_its_bounds() -> None:
@@ -140,34 +141,34 @@ def test_missing_pyarrow_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match="extra 'parquet'"):
-        datasets.adult()
+        tables.adult()
 
 
 @needs("adult")
 def test_adult_has_the_papers_rows_and_declared_categories() -> None:
-    columns, y = datasets.adult()
+    columns, y = tables.adult()
     assert len(y) == 45_222
     assert y.sum() == 11_208
-    x = datasets.encode(columns, datasets.ADULT)
+    x = tables.encode(columns, tables.ADULT)
     assert ((x > 0).sum(axis=1) == 8).all()
-    for name, column in datasets.ADULT_FULL.items():
+    for name, column in tables.ADULT_FULL.items():
         if isinstance(column, Groups):
             assert (column.encode(columns[name]).sum(axis=1) == 1).all(), name
 
 
 @needs("kddcup99_10pct")
 def test_kddcup99_lies_within_its_declared_categories() -> None:
-    columns, kinds = datasets.kddcup99()
+    columns, kinds = tables.kddcup99()
     assert len(kinds) == 494_021
     assert len(np.unique(kinds)) == 23
-    for name, column in datasets.KDDCUP99_FULL.items():
+    for name, column in tables.KDDCUP99_FULL.items():
         if isinstance(column, Groups):
             assert (column.encode(columns[name]).sum(axis=1) == 1).all(), name
 
 
 @needs("mnist")
 def test_mnist_has_its_standard_split() -> None:
-    pixels, digits, train = datasets.mnist()
+    pixels, digits, train = tables.mnist()
     assert pixels.shape == (70_000, 784)
     assert pixels.dtype == np.uint8
     assert train.sum() == 60_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privet.datasets import orientation_histograms
 from privet.errors import DataError
+from reproduce.tables import orientation_histograms
 
 
 def images(n: int = 20) -> np.ndarray:

@@ -6,8 +6,7 @@ profile                  hockey-stick and Renyi divergences by quadrature
 replay                   sensitivity and gap, by running the deterministic part twice
 samplers, recovered      distribution tests, on noise and on the noise behind releases
 black_box                lower bounds on epsilon from draws alone
-battery, table           all checks on one mechanism; what they find in the planted bugs
-planted                  deliberate mistakes; not imported here
+battery                  all checks on one mechanism
 """
 
 from privet.audit.battery import audit

@@ -73,7 +73,7 @@ def _say(step: str, command: str = "") -> None:
 def _make(out: Path, rows: int) -> tuple[Schema, Any]:
     """Write the tables and the schema; keeps the fresh people's true labels."""
     from privet.cli.schema import _show
-    from privet.datasets.census_table import census_schema, census_table
+    from privet.datasets import census_schema, census_table
 
     schema = census_schema()
     _say("1. A table, and what is public about it", f"privet schema check {out / 'schema.toml'}")

@@ -13,16 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError
 from privet.losses import JointHuber, Loss, Softmax
-from privet.losses.weighted import Weighted
 from privet.mechanisms import Mechanism, ObjectivePerturbation
-from privet.mechanisms.pathak import PathakRaj2010
 from privet.models._products import ProductFeatures
 from privet.models.ellipsoids import Ellipsoid, ellipsoids, stretched
 from privet.models.lifted import COVARIANCES
 from privet.models.mixtures import Centers, declared_centers
 from privet.models.stages import Stage
-from privet.privacy.budget import Budget, PureDP, as_budget
-from privet.risk import norm_bound, positive
+from privet.privacy.budget import Budget
+from privet.risk import positive
 
 Array = NDArray[np.float64]
 # Products of columns vary little in most directions, so that a ridge biases more than noise hurts:
@@ -62,8 +60,8 @@ class LargeMarginGaussian(ProductFeatures):
     column_bounds, ledger, dataset, insecure_seed :
         As in ``LogisticRegression``. Centred and scaled columns matter here: use
         ``standardize="private"`` unless the columns are on one scale already.
-    calibration : None, "exact", "wang2018" or "pathak2010", default None
-        "pathak2010" is the paper's noise, for comparison: the release is stamped as not private.
+    calibration : None, "exact" or "wang2018", default None
+        The noise rule; see ``LogisticRegression``.
 
     Attributes
     ----------
@@ -164,24 +162,16 @@ class LargeMarginGaussian(ProductFeatures):
     ) -> Mechanism:
         if weights is not None:  # a component weighs what its class weighs
             weights = tuple(np.repeat(weights, int(self.components)).tolist())
-        if self.calibration != "pathak2010":
-            made = super()._mechanism(n_classes, weights, budget)
-            if isinstance(made, ObjectivePerturbation):
-                return replace(made, jacobian_share=JACOBIAN_SHARE, default_factor=DEFAULT_FACTOR)
-            return made
-        if self.mechanism != "objective" or not isinstance(as_budget(self.budget), PureDP):
+        if self.calibration == "pathak2010":
             raise DeclarationError(
-                "calibration='pathak2010' is objective perturbation with a pure budget."
+                "calibration='pathak2010' is not private and was removed from the library; the "
+                "repository keeps it for comparison in reproduce/pathak2010.py. Leave "
+                "calibration=None."
             )
-        loss = self._loss(n_classes)
-        return PathakRaj2010(
-            loss=loss if weights is None else Weighted(loss, weights),
-            budget=as_budget(self.budget) if budget is None else budget,
-            norm_bound=self._bound(),
-            regularization=self.regularization,
-            insecure_seed=self.insecure_seed,
-            unit=norm_bound(self.norm_bound) ** 2,
-        )
+        made = super()._mechanism(n_classes, weights, budget)
+        if isinstance(made, ObjectivePerturbation):
+            return replace(made, jacobian_share=JACOBIAN_SHARE, default_factor=DEFAULT_FACTOR)
+        return made
 
     def _stages(self, d: int, n_classes: int) -> tuple[Stage, ...]:
         self._check_declared()

@@ -12,12 +12,12 @@ import pytest
 from privet.audit.battery import shift_claim
 from privet.audit.exact import objective_loss, worst_loss
 from privet.audit.neighbours import Pair, Table, allows_opposite_rows
-from privet.audit.planted import NormForSquare
 from privet.audit.search import search
 from privet.errors import InfeasibleBudget, RegularizationRaised
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
+from tests.planted.bugs import NormForSquare
 from tests.strategies import name_of
 
 CROWD = 10**16

@@ -22,9 +22,9 @@ from privet.errors import RegularizationRaised
 from privet.losses import JointHuber, Loss, Softmax
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms import Design, ObjectivePerturbation
-from privet.mechanisms.pathak import PathakRaj2010
 from privet.models.lifted import Lifted
 from privet.privacy import PureDP
+from reproduce.pathak2010 import PathakRaj2010
 from tests.strategies import Array
 
 CLASSES = (2, 3, 7)

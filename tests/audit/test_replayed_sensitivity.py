@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from privet.audit.neighbours import Table
-from privet.audit.planted import PLANTED, HalfSensitivity, UnchargedGap
 from privet.audit.replay import (
     gap_bound,
     gap_price,
@@ -17,6 +16,7 @@ from privet.audit.replay import (
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.mechanisms import MECHANISMS
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
+from tests.planted.bugs import PLANTED, HalfSensitivity, UnchargedGap
 from tests.strategies import name_of
 
 LOSSES = (Logistic(), HuberHinge(), SmoothHinge(), Softmax(3), JointHuber(3))

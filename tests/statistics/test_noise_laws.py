@@ -9,7 +9,6 @@ import pytest
 
 from privet.audit.finding import Finding
 from privet.audit.neighbours import Table
-from privet.audit.planted import LessNoise
 from privet.audit.recovered import recovered_noise, release_many, release_singly
 from privet.audit.samplers import check_noise, same_law
 from privet.losses import HuberHinge, Logistic, Loss, Softmax
@@ -18,6 +17,7 @@ from privet.noise import NOISES, Noise
 from privet.privacy import ZCDP, Budget, PureDP
 from privet.randomness import InsecureSeed, Randomness, SystemRandomness
 from privet.rows import checked_rows
+from tests.planted.bugs import LessNoise
 from tests.strategies import name_of, table
 
 DRAWS = 20_000

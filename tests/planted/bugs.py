@@ -2,7 +2,7 @@
 
 Each is a few lines around the real thing, as a hurried change would make it. The battery must find
 every one of them and nothing in the real mechanisms; ``docs/planted-bugs.md`` shows which check
-finds what. Nothing outside this package may import this module.
+finds what. They live with the tests and are never shipped.
 """
 
 from __future__ import annotations

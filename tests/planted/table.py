@@ -1,6 +1,6 @@
 """The table of planted bugs and the checks that find them: ``docs/planted-bugs.md``.
 
-``python -m privet.audit.table docs/planted-bugs.md`` rewrites it; a test fails when the committed
+``python -m tests.planted.table docs/planted-bugs.md`` rewrites it; a test fails when the committed
 file is not what the battery finds today.
 """
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from privet.audit.battery import audit
 from privet.audit.finding import Finding
-from privet.audit.planted import PLANTED, Planted
+from tests.planted.bugs import PLANTED, Planted
 
 HEADER = """# Planted bugs, and what finds them
 
-Each line is a deliberate mistake (`privet/audit/planted.py`) and every check of the battery
+Each line is a deliberate mistake (`tests/planted/bugs.py`) and every check of the battery
 (`privet/audit/battery.py`) that it fails. The real mechanisms fail none. Statistical checks say "p
 < 1e-6": under the claim the recovered noise would be that improbable. Rewrite this file with
-`python -m privet.audit.table docs/planted-bugs.md`.
+`python -m tests.planted.table docs/planted-bugs.md`.
 
 | bug | what is wrong | check that catches it | measured | allowed |
 |---|---|---|---|---|

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.datasets.columns import Columns
 from privet.errors import DeclarationError, MissingExtra
+
+from .columns import Columns
 
 Labels = NDArray[np.int_]
 

@@ -5,7 +5,7 @@ Categories, bounds and groups are declarations: nothing here was computed from r
 
 from __future__ import annotations
 
-from privet.datasets.columns import Bins, Column, Groups, Number, each
+from .columns import Bins, Column, Groups, Number, each
 
 #: UCI Adult in groups that are usual in labour statistics: ages in decades, hours (part-time,
 #: full-time, over, long), five levels of schooling, three of marriage, the six summary groups of
