@@ -16,6 +16,11 @@ A message says what was wrong, what was expected and what to do. It may quote pu
 (budgets, bounds, shapes) but never a value that comes from a row.
 """
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 
 class PrivetError(Exception):
     """Base of everything that Privet raises on purpose."""
@@ -55,3 +60,31 @@ class PrivetWarning(UserWarning):
 
 class RegularizationRaised(PrivetWarning):
     """The declared regularisation was below the proven floor and has been raised to it."""
+
+
+_QUIET: ContextVar[bool] = ContextVar("privet-quiet", default=False)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Nothing is warned or logged inside: it was said before, or saying it would tell something.
+
+    It holds for the calling thread alone. ``warnings.catch_warnings`` and a logger's level belong
+    to the whole process, where two threads undo each other's.
+    """
+    token = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(token)
+
+
+def is_quiet() -> bool:
+    """Whether this runs inside ``quietly``."""
+    return _QUIET.get()
+
+
+def warn(message: str, category: type[PrivetWarning] = PrivetWarning, stacklevel: int = 2) -> None:
+    """``warnings.warn``, unless this runs inside ``quietly``."""
+    if not is_quiet():
+        warnings.warn(message, category, stacklevel=stacklevel + 1)

@@ -14,7 +14,6 @@ A real mechanism passes every check; each planted bug fails at least one.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -34,7 +33,7 @@ from privet.audit.replay import (
     worst_replay,
 )
 from privet.audit.samplers import check_noise
-from privet.errors import InfeasibleBudget, RegularizationRaised
+from privet.errors import InfeasibleBudget, quietly
 from privet.mechanisms import Design, Mechanism
 from privet.privacy.curves import Curve, GaussianCurve
 from privet.privacy.jacobian import JacobianCurve
@@ -60,8 +59,7 @@ def audit(
     ``draws`` releases are made for the noise tests, a sixteenth as many one by one; a tenth too
     little noise is found from about 5000. ``make_rows`` builds rows as ``checked_rows`` does.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RegularizationRaised)
+    with quietly():
         design = mechanism.design(n, m)
         return [
             *_losses(mechanism),

@@ -25,15 +25,20 @@ def as_json(value: Any) -> None:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """A turning sign on a terminal while something takes its time; nothing elsewhere."""
+def working(what: str, *, timed: bool = True) -> Iterator[None]:
+    """A turning sign on a terminal while something takes its time; nothing elsewhere.
+
+    ``timed=False`` leaves the seconds out, where they would tell what a guarantee hides.
+    """
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = [SpinnerColumn(), TextColumn("{task.description}")]
+    if timed:
+        columns.append(TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         progress.add_task(what, total=None)
         yield

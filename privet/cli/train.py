@@ -178,10 +178,13 @@ def declarations(schema: Schema, budget: Budget) -> list[str]:
     return told
 
 
-def tell_released(model: Any, out: Path, seconds: float, *, json: bool) -> None:
-    """What was released, where, and what to do next."""
+def tell_released(model: Any, out: Path, seconds: float | None, *, json: bool) -> None:
+    """What was released, where, and what to do next; None says nothing of time and memory."""
     guarantee, memory = model.guarantee_, peak_memory()
     if json:
+        used = (
+            {} if seconds is None else {"seconds": round(seconds, 3), "peak_memory_bytes": memory}
+        )
         as_json(
             {
                 "model": str(out),
@@ -189,12 +192,11 @@ def tell_released(model: Any, out: Path, seconds: float, *, json: bool) -> None:
                 "classes": model.classes_.tolist(),
                 "columns": int(model.coef_.shape[1]),
                 "regularization": model.regularization_,
-                "seconds": round(seconds, 3),
-                "peak_memory_bytes": memory,
+                **used,
             }
         )
         return
-    used = "" if memory is None else f", at most {memory / 2**20:,.0f} MB of memory"
+    mega = "" if memory is None else f", at most {memory / 2**20:,.0f} MB of memory"
     facts(
         [
             (
@@ -203,7 +205,7 @@ def tell_released(model: Any, out: Path, seconds: float, *, json: bool) -> None:
             ),
             ("Guarantee", str(guarantee)),
             ("Theorem", guarantee.theorem),
-            ("Took", f"{seconds:.1f} s{used}"),
+            *(() if seconds is None else (("Took", f"{seconds:.1f} s{mega}"),)),
             ("Next", f"privet statement {out}"),
             *((("", f"privet report {out}"),) if guarantee.event.regularization > 0.0 else ()),
         ]

@@ -9,13 +9,12 @@ matrices that are released with noise of their own for the budget asked for (``m
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from privet.errors import DataError, DeclarationError, PrivetWarning
+from privet.errors import DataError, DeclarationError, quietly
 from privet.grid import opendp
 from privet.inference.geometry import Geometry, Named
 from privet.inference.intervals import Intervals, confidence_level
@@ -72,8 +71,7 @@ def confidence_intervals(
     if ledger is not None:
         ledger.require(dataset, design.event)
     _refuse_other_rows(X, about.design.n)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivetWarning)  # the fit has said it
+    with quietly():  # the fit has said it
         rows = model._revisit(X, y).rows
     ready(design)
     reservation = None if ledger is None else ledger.reserve(dataset, design.event)

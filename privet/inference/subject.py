@@ -6,7 +6,6 @@ noise in the coefficients is known. No row comes here.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from privet.errors import DeclarationError, PrivetWarning
+from privet.errors import DeclarationError, quietly
 from privet.inference.geometry import Geometry, shown_scores
 from privet.inference.variance import FitNoise
 from privet.mechanisms import Design
@@ -108,8 +107,7 @@ def rebuilt_design(model: Any, event: Event) -> Design:
         regularization=event.regularization,
         noise=event.noise,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivetWarning)  # the fit has said it
+    with quietly():  # the fit has said it
         design: Design = mechanism.design(event.n, event.m)
     main = NOISES[event.noise](event.scale, design.parameters)
     return replace(design, main=main, event=event)

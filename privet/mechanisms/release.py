@@ -7,7 +7,6 @@ audits. A mechanism is a frozen value: it holds no rows, no noise and no generat
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -15,7 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.errors import DeclarationError, InfeasibleBudget, RegularizationRaised
+from privet.errors import DeclarationError, InfeasibleBudget, RegularizationRaised, warn
 from privet.losses import Loss
 from privet.noise import Noise
 from privet.privacy import Budget, Event
@@ -117,7 +116,7 @@ class Mechanism(ABC):
 
     def _tell_if_raised(self, total: float) -> None:
         if self.regularization != "auto" and total > self.regularization:
-            warnings.warn(
+            warn(
                 f"regularization = {self.regularization:g} is below the proven floor for this "
                 f"budget and was raised to {total:g}.",
                 RegularizationRaised,

@@ -13,7 +13,6 @@ leaves no ``coef_``. What makes several releases at once (intervals, tuning) cal
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from privet.errors import DeclarationError, PrivetWarning
+from privet.errors import DeclarationError, quietly
 from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
@@ -244,8 +243,7 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
             return
         classes = np.array([0, 1]) if self.classes is None else declared_classes(self.classes)
         weights = None if self.classes is None else class_weights(self.class_weight, classes)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivetWarning)  # the fit itself will say it
+        with quietly():  # the fit itself will say it
             event = self._planned(shape, len(classes), weights)[-1]
         self.ledger.require(self.dataset, event)
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from privet.errors import DataError
+from privet.errors import DataError, is_quiet
 from privet.rows.arrays import ArrayRows, sound_sparse, squared_norms
 
 LOGGER = logging.getLogger("privet")
@@ -60,7 +60,7 @@ def refuse_unsound(data: Any) -> None:
 
 def tell_clipped(rows: ArrayRows) -> None:
     """How many rows were clipped, on the curator's terminal; neither kept nor released."""
-    if rows.clipped:
+    if rows.clipped and not is_quiet():
         LOGGER.warning(
             "%d of %d rows are longer than norm_bound and were scaled down. For the curator's "
             "eyes only: if they are many, scale the columns by declared bounds.",

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from privet.errors import DeclarationError, RegularizationRaised
+from privet.errors import DeclarationError, quietly
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.mechanisms import MECHANISMS, Design, Mechanism
 from privet.mechanisms.release import NoiseChoice
@@ -105,8 +104,7 @@ class Declared:
 
     def design(self) -> Design:
         """Its design; the plan itself says where the regularisation was raised."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RegularizationRaised)
+        with quietly():
             return self.release.design(self.n, self.columns)
 
     def design_with(self, kind: str) -> Design:

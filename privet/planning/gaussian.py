@@ -19,11 +19,10 @@ the ridge obeys ``E L~(f) <= L~(f0) + (Lam/2)|f0|^2 +`` the same.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from privet.errors import RegularizationRaised
+from privet.errors import quietly
 from privet.mechanisms import Design
 from privet.models.gaussian import LargeMarginGaussian
 from privet.planning.bounds import excess_mean, excess_quantile, zero_risk
@@ -78,8 +77,7 @@ def plan_gaussian(
     """The plan for ``LargeMarginGaussian(budget, **options)`` on ``n`` rows of ``d`` columns."""
     n, d, classes = whole("n", n, 1), whole("d", d, 1), whole("classes", classes, 2)
     model = LargeMarginGaussian(budget, **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RegularizationRaised)
+    with quietly():
         design = model._planned((n, d), classes, None)[1]
     return GaussianPlan(
         features=design.m,

@@ -8,7 +8,6 @@ it is for every table ("at least"), and what it is for the plan's typical table 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.errors import DataError, DeclarationError, RegularizationRaised
+from privet.errors import DataError, DeclarationError, quietly
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms import Mechanism
 from privet.mechanisms.gap import least_response
@@ -228,8 +227,7 @@ class Released:
                     budget=scaled(event.claim, factor),
                     regularization=event.regularization,
                 )
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", RegularizationRaised)
+                with quietly():
                     design = other.design(event.n, event.m)
             except DeclarationError:
                 continue  # no such budget, or no design for it

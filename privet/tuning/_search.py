@@ -8,7 +8,6 @@ The best model carries the guarantee of the whole search: choosing it looked at 
 
 from __future__ import annotations
 
-import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privet.errors import DeclarationError, PrivetWarning
+from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
 from privet.models.labels import declared_classes
 from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
@@ -35,7 +34,6 @@ from privet.randomness import Randomness, source
 from privet.tuning.candidates import checked_candidates, model_for, only_regularization, refuse_rows
 
 Index = NDArray[np.intp]
-LOGGER = logging.getLogger("privet")
 FOUND = (
     "best_estimator_",
     "best_params_",
@@ -301,14 +299,8 @@ def refuse_unproved(model: Any, x: Any, y: Any) -> None:
 def _fit(model: Any, x: Any, y: Any) -> Any:
     # Said once, when the candidates were checked. A line for each fit would also tell how many
     # there were, which random stopping must hide.
-    told = LOGGER.level
-    LOGGER.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivetWarning)
-            fitted = model._release(model._ready(x, y))
-    finally:
-        LOGGER.setLevel(told)
+    with quietly():
+        fitted = model._release(model._ready(x, y))
     if not fitted.guarantee_.private and model.insecure_seed is None:
         raise DeclarationError("A candidate's release is not private; nothing is released.")
     return fitted

@@ -46,6 +46,18 @@ def test_public_rows_validate_for_free(people: Path, tmp_path: Path) -> None:
     assert told["guarantee"]["event"]["mechanism"] == "search with public validation"
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_nothing_printed_tells_how_long_the_search_took(
+    people: Path, tmp_path: Path, form: tuple[str, ...]
+) -> None:
+    """Seconds and memory grow with the number of runs, which random stopping must hide."""
+    result = tune(people, tmp_path, "--epsilon", "3", *form)
+    assert result.exit_code == 0, result.output
+    assert "Took" not in result.output
+    assert "seconds" not in result.output
+    assert "memory" not in result.output
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [

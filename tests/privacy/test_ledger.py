@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -369,8 +370,6 @@ def test_16_a_changed_account_is_not_charged(people: Ledger, tamper: Tamper) -> 
 def test_17_a_clock_set_back_refills_nothing(
     people: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import time
-
     spend(people, 0.25)
     monkeypatch.setattr(time, "time", lambda: 922_924_800.5)
     spend(people, 0.5)
@@ -382,6 +381,19 @@ def test_17_a_clock_set_back_refills_nothing(
 
 
 # -- export --------------------------------------------------------------------------------------
+
+
+def test_no_entry_tells_how_long_a_release_took(
+    people: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seconds of a search would tell the number of runs, which random stopping must hide."""
+    number = people.reserve("people", pure_event(0.25))
+    monkeypatch.setattr(time, "time", lambda: 4_000_000_000.0)
+    people.settle(number)
+    reserved, settled = people.entries("people")[-2:]
+    assert settled.kind == "settle"
+    assert settled.time == reserved.time
+    people.verify()
 
 
 def test_exported_lines_can_be_checked_without_privet(ledger: Ledger) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import math
+import threading
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from privet import ZCDP, ApproxDP, Ledger, LinearSVC, LogisticRegression, PureDP, load
-from privet.errors import BudgetExceeded, DataError, DeclarationError, InfeasibleBudget
+from privet.errors import BudgetExceeded, DataError, DeclarationError, InfeasibleBudget, quietly
 from privet.privacy.compose import costs, units
 from privet.privacy.curves import renyi_epsilon
 from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch, TuningAdvice
@@ -276,3 +278,38 @@ def test_nothing_on_the_terminal_tells_how_many_runs_there_were(
         search(RandomStoppingSearch, runs=20.0).fit(3.0 * x, y)  # long rows: clipped, and told
         lines.add(len(caplog.records))
     assert len(lines) == 1
+
+
+class Listening(LogisticRegression):  # type: ignore[misc]
+    """Notes the level of the process's logger while it fits."""
+
+    levels: ClassVar[list[int]] = []
+
+    def _release(self, ready: Any) -> Any:
+        self.levels.append(logging.getLogger("privet").level)
+        return super()._release(ready)
+
+
+def test_a_search_leaves_the_log_of_other_threads_alone() -> None:
+    """The level of the logger belongs to the process: other threads' lines would be lost."""
+    x, y = separable(500)
+    search(RandomStoppingSearch, Listening()).fit(x, y)
+    assert set(Listening.levels) == {logging.getLogger("privet").level}
+
+
+def test_quiet_is_for_one_thread() -> None:
+    """Warnings of a fit in another thread are still shown."""
+    x, y = separable(500)
+    told: list[str] = []
+
+    def fit() -> None:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            LogisticRegression(1.0, regularization=1e-9).fit(x, y)
+        told.extend(str(each.message) for each in caught)
+
+    other = threading.Thread(target=fit)
+    with quietly():
+        other.start()
+        other.join()
+    assert any("raised" in each for each in told)

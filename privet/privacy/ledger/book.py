@@ -149,13 +149,16 @@ class Book:
         totals: str,
         found: Iterable[Entry] = (),
         charged: Totals | None = None,
+        time: str | None = None,
     ) -> Entry:
         """Write the entry that follows ``newest``, the last one, and was decided on ``found``.
 
         ``body`` and ``totals`` are canonical texts; ``charged`` is what ``totals`` says, if it is
-        not what the account's last entry said.
+        not what the account's last entry said. ``time`` stands in for the clock's.
         """
-        entry = follow(newest, dataset, kind, key=key, part=part, body=body, totals=totals)
+        entry = follow(
+            newest, dataset, kind, key=key, part=part, body=body, totals=totals, time=time
+        )
         self.session.insert(entry, (newest, *found))
         self.session.memory.wrote(entry, charged)
         return entry

@@ -118,10 +118,14 @@ def follow(
     part: str | None,
     body: str,
     totals: str,
+    time: str | None = None,
 ) -> Entry:
-    """The entry that comes after ``newest``. The clock decorates it; its number orders it."""
+    """The entry that comes after ``newest``. The clock decorates it; its number orders it.
+
+    ``time`` is told in place of the clock's by whoever must not tell how long something took.
+    """
     sequence, previous = (1, GENESIS) if newest is None else (newest.sequence + 1, newest.hash)
-    time = _time_text(int(clock.time()))
+    time = _time_text(int(clock.time())) if time is None else time
     content = _content(sequence, dataset, kind, key, part, body, totals, time, previous)
     return Entry(sequence, dataset, kind, key, part, body, totals, time, previous, _digest(content))
 

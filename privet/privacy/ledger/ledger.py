@@ -140,7 +140,12 @@ class Ledger:
         account.terms.admit(dataset, account.totals, event, part)
 
     def settle(self, reservation: int) -> Receipt:
-        """Note that the reserved release was made; once. The receipt goes with the release."""
+        """Note that the reserved release was made; once. The receipt goes with the release.
+
+        The entry bears the time of its reservation. How long a release took depends on the rows and
+        on what was drawn: the number of runs of a search, which random stopping must hide, could be
+        read from two times to a second. No guarantee covers a duration, so none is kept.
+        """
         number = _number(reservation)
 
         def work(session: Session) -> Receipt:
@@ -156,6 +161,7 @@ class Ledger:
                 body=f'{{"reservation":{number}}}',
                 totals=found.last.totals_text,
                 found=(found.reserved, found.last),
+                time=found.reserved.time,
             )
             return made.receipt
 
