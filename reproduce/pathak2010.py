@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 
 from privet.mechanisms.gap import Reserve
-from privet.mechanisms.objective import Calibrated, ObjectivePerturbation, pure_epsilon
+from privet.mechanisms.objective import Calibrated, ObjectivePerturbation
 from privet.noise import NOISES
 from privet.privacy.curves import PureCurve
 
@@ -31,7 +31,7 @@ class PathakRaj2010(ObjectivePerturbation):
     unit: float = 1.0  # squared norm bound of the rows before the constant was appended
 
     def _laplace(self, kept: Reserve, n: int, p: int) -> Calibrated:
-        epsilon = pure_epsilon(kept.main)
+        epsilon = kept.main.laplace_epsilon
         lam = self._regularization("laplace", p / epsilon, n, math.inf)
         noise = NOISES["laplace"](2.0 * self.unit / epsilon, p)
         return Calibrated(lam, noise, PureCurve(epsilon), THEOREM, WHY_NOT)

@@ -33,7 +33,7 @@ from privet.grid import (
 )
 from privet.mechanisms.output import output_curve
 from privet.privacy import Event
-from privet.privacy.budget import ApproxDP, Budget, PureDP
+from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve
 from privet.randomness import Randomness, source
 
@@ -87,11 +87,8 @@ class Histogram:
     @property
     def kind(self) -> str:
         """The noise with the smaller variance among those that the budget allows."""
-        if isinstance(self.budget, PureDP):
-            return "laplace"
-        if isinstance(self.budget, ApproxDP):
-            return min(("laplace", "gaussian"), key=self._variance)
-        return "gaussian"  # at eps = sqrt(2 rho) the Laplace variance is at least twice as large
+        # (under zCDP, at eps = sqrt(2 rho), the Laplace variance is at least twice as large)
+        return min(self.budget.noises, key=self._variance)
 
     def _curve(self, kind: str) -> Curve:
         return output_curve(kind, self.budget, self.cells)

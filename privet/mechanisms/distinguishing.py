@@ -32,8 +32,7 @@ from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.noise import NOISES, Noise
-from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
-from privet.privacy.composite import concentrated
+from privet.privacy import Budget, Event
 from privet.privacy.concentrated import ConcentratedCurve
 from privet.privacy.curves import Curve, PureCurve
 from privet.randomness import Randomness
@@ -197,13 +196,7 @@ def _errors(
 
 
 def _total(budget: Budget) -> tuple[Literal["laplace", "gaussian"], float]:
-    if isinstance(budget, PureDP):
-        return "laplace", budget.epsilon
-    if isinstance(budget, ZCDP):
-        return "gaussian", budget.rho
-    if isinstance(budget, ApproxDP):
-        return "gaussian", concentrated(budget)
-    raise DeclarationError(f"No rounds are defined for {type(budget).__name__}.")
+    return "gaussian" if budget.allows_gaussian else "laplace", budget.additive.amount
 
 
 def _curve(kind: str, total: float) -> Curve:

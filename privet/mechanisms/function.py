@@ -32,11 +32,10 @@ from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.mechanisms.path import CholeskyRows, factor
-from privet.privacy import ZCDP, ApproxDP, Budget, Event
-from privet.privacy.curves import GaussianCurve, gaussian_delta
+from privet.privacy import Budget, Event
+from privet.privacy.curves import GaussianCurve
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk, positive
-from privet.solve import largest
 
 Array = NDArray[np.float64]
 
@@ -84,14 +83,12 @@ class FunctionDesign:
 
 def function_rho(budget: Budget) -> float:
     """The rho of the Gaussian mechanism that spends exactly ``budget``."""
-    if isinstance(budget, ZCDP):
-        return budget.rho
-    if isinstance(budget, ApproxDP):
-        return largest(lambda d: gaussian_delta(d, budget.epsilon) <= budget.delta) ** 2 / 2.0
-    raise DeclarationError(
-        "A function release has Gaussian noise, which has no pure epsilon. Use a ZCDP or ApproxDP "
-        "budget, or mechanism='sparse_vector'."
-    )
+    if not budget.allows_gaussian:
+        raise DeclarationError(
+            "A function release has Gaussian noise, which has no pure epsilon. Use a ZCDP or "
+            "ApproxDP budget, or mechanism='sparse_vector'."
+        )
+    return budget.gaussian_rho()
 
 
 def function_shift(budget: Budget) -> float:

@@ -17,15 +17,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privet.errors import DeclarationError
 from privet.minimise import rounding_floor
 from privet.noise import NOISES, Noise
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.risk import RegularisedRisk
 
-PURE_SHARE = 0.01
-ZCDP_SHARE = 0.001
+SHARES = {"epsilon": 0.01, "rho": 0.001}
 # The largest tolerance, relative to L R; the size of the extra noise asks for less where it must.
 LARGEST_TOLERANCE = 1e-10
 # The extra noise may be this large relative to the least effect of the main noise.
@@ -56,17 +54,11 @@ class Reserve:
 
 def reserve(budget: Budget) -> Reserve:
     """Set the gap's share of ``budget`` aside."""
-    if isinstance(budget, ZCDP):
-        out = ZCDP_SHARE * budget.rho
-        return Reserve(ZCDP(budget.rho - out), GaussianCurve(out), 1.0 - ZCDP_SHARE)
-    if isinstance(budget, PureDP):
-        out = PURE_SHARE * budget.epsilon
-        return Reserve(PureDP(budget.epsilon - out), PureCurve(out), 1.0 - PURE_SHARE)
-    if isinstance(budget, ApproxDP):
-        out = PURE_SHARE * budget.epsilon
-        main = ApproxDP(budget.epsilon - out, budget.delta)
-        return Reserve(main, PureCurve(out), 1.0 - PURE_SHARE)
-    raise DeclarationError(f"No gap share is defined for {type(budget).__name__}.")
+    share = SHARES[budget.amount_name]
+    main, out = budget.set_aside(share)
+    # the gap's noise is a single mechanism: Gaussian where it is paid in rho
+    curve = GaussianCurve(out.amount) if out.allows_gaussian else PureCurve(out.amount)
+    return Reserve(main, curve, 1.0 - share)
 
 
 def least_response(risk: RegularisedRisk, n: int, m: int) -> float:

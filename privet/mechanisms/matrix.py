@@ -35,7 +35,6 @@ from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
 from privet.privacy import Budget, Event
-from privet.privacy.budget import ZCDP, PureDP
 from privet.privacy.curves import Curve
 from privet.randomness import Randomness, source
 from privet.risk import RegularisedRisk
@@ -111,9 +110,7 @@ class SecondMoments:
 
     def design(self, n: int, m: int) -> MatrixDesign:
         """Noise, grid and event for ``n`` rows of ``m`` columns, in units of the sensitivity."""
-        kinds = ("laplace",) if isinstance(self.budget, PureDP) else ("gaussian", "laplace")
-        kinds = ("gaussian",) if isinstance(self.budget, ZCDP) else kinds
-        designs = [self.design_with(kind, n, m) for kind in kinds]
+        designs = [self.design_with(kind, n, m) for kind in self.budget.noises]
         return min(designs, key=lambda design: design.noise.coordinate_sd)
 
     def design_with(self, kind: str, n: int, m: int) -> MatrixDesign:

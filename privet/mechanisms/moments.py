@@ -30,7 +30,6 @@ from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
 from privet.privacy import Budget, Event
-from privet.privacy.budget import PureDP
 from privet.privacy.composite import split
 from privet.randomness import source
 from privet.rows.arrays import MOST_BLOCK_ROWS
@@ -105,7 +104,7 @@ class PrivateMean:
     def design(self, n: int) -> MeanDesign:
         """The noise for ``n`` rows."""
         each = self.budget if self.rounds == 1 else split(self.budget, [1.0] * self.rounds)[0]
-        kind, p = "laplace" if isinstance(each, PureDP) else "gaussian", self.query.dimension
+        kind, p = "gaussian" if each.allows_gaussian else "laplace", self.query.dimension
         curve = output_curve(kind, each, p)
         unit, sensitivity = unit_noise(kind, curve, p), self.query.sensitivity(n)
         exponent = grid_exponent(replace(unit, scale=unit.scale * sensitivity).coordinate_sd)
@@ -142,7 +141,7 @@ def moments_share(budget: Budget, n: int, d: int) -> float:
     """The share of ``budget`` for column moments, by the public rule."""
     part = split(budget, (1.0 - LEAST_SHARE, LEAST_SHARE))[1]
     excess = PrivateMean(column_moments(d), part).design(n).noise.coordinate_sd / WANTED
-    wanted = LEAST_SHARE * (excess if isinstance(part, PureDP) else excess**2)
+    wanted = LEAST_SHARE * (excess**2 if part.allows_gaussian else excess)
     return min(max(wanted, LEAST_SHARE), MOST_SHARE)
 
 

@@ -47,7 +47,6 @@ from privet.mechanisms.release import Array, Design, Mechanism
 from privet.minimise import minimise
 from privet.noise import NOISES, Noise
 from privet.privacy import Event
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import Curve, PureCurve
 from privet.privacy.jacobian import JacobianCurve
 from privet.randomness import Randomness
@@ -159,7 +158,7 @@ class ObjectivePerturbation(Mechanism):
         )
 
     def _laplace(self, kept: Reserve, n: int, p: int) -> Calibrated:
-        epsilon = pure_epsilon(kept.main)
+        epsilon = kept.main.laplace_epsilon
         floor_q = self.loss.curvature_floor(epsilon)
         lam = self._regularization("laplace", p / epsilon, n, floor_q)
         found = laplace_rate(self.loss, self.calibration, epsilon, n, lam, self.norm_bound)
@@ -243,15 +242,6 @@ def finish(minima: Array, design: Design, randomness: Randomness) -> Array:
     if design.gap is not None:
         minima = minima + design.gap.sample(randomness, len(minima))
     return round_to_grid(minima, design.exponent)
-
-
-def pure_epsilon(budget: Budget) -> float:
-    """The epsilon that spherical Laplace noise may spend under any kind of budget."""
-    if isinstance(budget, ZCDP):
-        return math.sqrt(2.0 * budget.rho)
-    if isinstance(budget, PureDP | ApproxDP):
-        return budget.epsilon
-    raise DeclarationError(f"No pure epsilon is defined for {type(budget).__name__}.")
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,11 @@ from privet.mechanisms.release import Array, Design, Mechanism
 from privet.minimise import minimise
 from privet.noise import NOISES, Noise
 from privet.privacy import Event
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from privet.privacy.curves import Curve, GaussianCurve, PureCurve, gaussian_delta
+from privet.privacy.budget import Budget
+from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk
 from privet.rows import Rows
-from privet.solve import largest
 
 # How far the profile of a discrete Gaussian with 2^20 grid points per standard deviation can be
 # from the continuous one's, in epsilon per coordinate (output.proof.md, step 4).
@@ -124,25 +123,14 @@ class OutputPerturbation(Mechanism):
 def output_curve(kind: str, budget: Budget, p: int) -> Curve:
     """The curve of noise that spends exactly ``budget`` on a query of ``p`` coordinates."""
     if kind == "laplace":
-        return PureCurve(math.sqrt(2.0 * budget.rho) if isinstance(budget, ZCDP) else _eps(budget))
-    if isinstance(budget, ZCDP):
-        return GaussianCurve(budget.rho, DISCRETE_SLACK * p)
-    if isinstance(budget, ApproxDP):
-        epsilon = budget.epsilon - DISCRETE_SLACK * p
-        if epsilon <= 0.0:
-            raise InfeasibleBudget(
-                f"epsilon = {budget.epsilon:g} is too small for {p} parameters with Gaussian "
-                "noise. Use noise='laplace' or a larger epsilon."
-            )
-        shift = largest(lambda d: gaussian_delta(d, epsilon) <= budget.delta)
-        return GaussianCurve(shift**2 / 2.0, DISCRETE_SLACK * p)
-    raise DeclarationError("Gaussian noise needs a ZCDP or ApproxDP budget.")
-
-
-def _eps(budget: Budget) -> float:
-    if isinstance(budget, PureDP | ApproxDP):
-        return budget.epsilon
-    raise DeclarationError(f"No epsilon in a {type(budget).__name__} budget.")
+        return PureCurve(budget.laplace_epsilon)
+    rho = budget.gaussian_rho(DISCRETE_SLACK * p)
+    if rho <= 0.0:
+        raise InfeasibleBudget(
+            f"{budget} is too small for {p} parameters with Gaussian noise. Use noise='laplace' "
+            "or a larger epsilon."
+        )
+    return GaussianCurve(rho, DISCRETE_SLACK * p)
 
 
 def unit_noise(kind: str, curve: Curve, p: int) -> Noise:

@@ -30,7 +30,7 @@ from privet.mechanisms.additive import add_noise
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.mechanisms.output import output_curve
 from privet.noise import NOISES, Noise
-from privet.privacy import Budget, Event, PureDP
+from privet.privacy import Budget, Event
 from privet.privacy.curves import GaussianCurve
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk, positive
@@ -92,7 +92,7 @@ def projection_design(
     insecure_seed: int | None = None,
 ) -> ProjectionDesign:
     """Noise and event from declarations; ``size`` numbers are released."""
-    kind = "laplace" if isinstance(budget, PureDP) else "gaussian"
+    kind = "gaussian" if budget.allows_gaussian else "laplace"
     curve = output_curve(kind, budget, size)
     rate = math.sqrt(2.0 * curve.rho) if isinstance(curve, GaussianCurve) else curve.pure
     independent = kind == "gaussian" or stretch.l1 is not None

@@ -18,7 +18,6 @@ from privet.errors import DeclarationError, InfeasibleBudget, RegularizationRais
 from privet.losses import Loss
 from privet.noise import Noise
 from privet.privacy import Budget, Event
-from privet.privacy.budget import PureDP
 from privet.randomness import Randomness, source
 from privet.risk import RegularisedRisk, norm_bound, positive
 from privet.rows import Rows
@@ -78,7 +77,7 @@ class Mechanism(ABC):
             raise DeclarationError(
                 f"noise must be 'auto', 'laplace' or 'gaussian', got {self.noise!r}."
             )
-        if self.noise == "gaussian" and isinstance(self.budget, PureDP):
+        if self.noise == "gaussian" and not self.budget.allows_gaussian:
             raise DeclarationError(
                 "Gaussian noise has no pure epsilon. Use noise='laplace', or a ZCDP or "
                 "ApproxDP budget."
@@ -98,7 +97,7 @@ class Mechanism(ABC):
                 raise DeclarationError(f"{name} must be a positive integer, got {value!r}.")
         if self.noise != "auto":
             kinds: tuple[str, ...] = (self.noise,)
-        elif isinstance(self.budget, PureDP) or self.calibration not in (None, "exact"):
+        elif not self.budget.allows_gaussian or self.calibration not in (None, "exact"):
             kinds = ("laplace",)  # the papers' calibrations are for this noise
         else:
             kinds = KINDS

@@ -34,8 +34,7 @@ from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.noise import Gaussian, Noise, SphericalLaplace
-from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
-from privet.privacy.composite import concentrated
+from privet.privacy import Budget, Event
 from privet.privacy.concentrated import ConcentratedCurve
 from privet.privacy.curves import Curve, PureCurve
 from privet.randomness import Randomness
@@ -159,18 +158,13 @@ def _regularization(
 ) -> float:
     if declared != "auto":
         return positive("regularization", declared)
-    shift = budget.epsilon if isinstance(budget, PureDP) else function_shift(budget)
+    shift = function_shift(budget) if budget.allows_gaussian else budget.laplace_epsilon
     return auto_regularization(loss.row_gradient_bound * bound**2, shift, n)
 
 
 def _prices(budget: Budget, log_term: float) -> Prices:
-    if isinstance(budget, PureDP):
-        return Prices("laplace", budget.epsilon, log_term)
-    if isinstance(budget, ZCDP):
-        return Prices("gaussian", budget.rho, log_term)
-    if isinstance(budget, ApproxDP):
-        return Prices("gaussian", concentrated(budget), log_term)
-    raise DeclarationError(f"No sparse vector is defined for {type(budget).__name__}.")
+    kind: Literal["laplace", "gaussian"] = "gaussian" if budget.allows_gaussian else "laplace"
+    return Prices(kind, budget.additive.amount, log_term)
 
 
 def _curve(prices: Prices) -> Curve:

@@ -28,7 +28,6 @@ from privet.mechanisms.matrix import (
 from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
-from privet.privacy.budget import PureDP
 from privet.privacy.composite import split
 from privet.randomness import Randomness
 
@@ -43,7 +42,7 @@ class TwoMatrices(SecondMoments):
 
     def design(self, n: int, m: int) -> MatrixDesign:
         """Noise of each query in units of its sensitivity, and the event of both."""
-        return self.design_with("laplace" if isinstance(self.budget, PureDP) else "gaussian", n, m)
+        return self.design_with("gaussian" if self.budget.allows_gaussian else "laplace", n, m)
 
     def design_with(self, kind: str, n: int, m: int) -> MatrixDesign:
         """The design for one kind of noise."""

@@ -6,84 +6,111 @@
 
 Numbers are refused where they cannot be accounted (below 1e-10; the ledger counts in billionths) or
 protect nobody (above a thousand).
+
+Several rows of one person (``for_group``, ``per_row``): two tables that differ in ``k`` rows are
+joined by ``k`` steps of one row each.
+
+    pure         k epsilon                                       Dwork and Roth 2014, Theorem 2.2
+    zCDP         k^2 rho                                         Bun and Steinke 2016, Prop. 1.9
+    approximate  (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1))     Vadhan 2017, Lemma 2.2
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from functools import cached_property
+from typing import Any, ClassVar
 
-import numpy as np
-
+from privet._checks import is_number, number_between, positive_whole
 from privet.errors import DeclarationError
+from privet.privacy.calculus import Budget, Cost
+from privet.privacy.curves import (
+    ConcentratedCurve,
+    Curve,
+    GaussianCurve,
+    PureCurve,
+    from_fields,
+    gaussian_delta,
+    renyi_epsilon,
+)
+from privet.solve import largest
 
-Record = TypeVar("Record")
+__all__ = [
+    "BUDGETS",
+    "LARGEST",
+    "SMALLEST",
+    "ZCDP",
+    "ApproxDP",
+    "Budget",
+    "PureDP",
+    "amount",
+    "as_budget",
+    "budget_from_json",
+    "spendable",
+]
 
 SMALLEST = 1e-10
 LARGEST = 1e3
-
-
-def amount(name: str, value: Any, largest: float = LARGEST, smallest: float = SMALLEST) -> float:
-    """``value`` as a float, refused unless it is a number between the two ends."""
-    if isinstance(value, bool | np.bool_) or not isinstance(
-        value, int | float | np.floating | np.integer
-    ):
-        raise DeclarationError(f"{name} must be a number, got {value!r}.")
-    number = float(value)
-    if not smallest <= number <= largest:
-        raise DeclarationError(
-            f"{name} must be between {smallest:g} and {largest:g}, got {value!r}."
-        )
-    return number
-
-
-@dataclass(frozen=True)
-class Budget(ABC):
-    """A privacy budget under replace-one neighbours."""
-
-    kind: ClassVar[str]
-
-    @abstractmethod
-    def fraction(self, share: float) -> Budget:
-        """``share`` of this budget, in (0, 1)."""
-
-    @abstractmethod
-    def covers(self, other: Budget) -> bool:
-        """Whether a release with the guarantee ``other`` also has this one."""
-
-    @abstractmethod
-    def facts(self) -> dict[str, float]:
-        """The numbers by name, for files and statements."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Kind and numbers."""
-        return {"kind": self.kind, **self.facts()}
+#: Taken off a row's share of a person's budget, so that rounding cannot make it too large.
+_SAFE_ROW = 1.0 - 1e-14
 
 
 @dataclass(frozen=True)
 class PureDP(Budget):
-    """Pure differential privacy (Dwork, McSherry, Nissim and Smith 2006)."""
+    """Pure differential privacy (Dwork, McSherry, Nissim and Smith 2006).
+
+    Parameters
+    ----------
+    epsilon : float
+        Between 1e-10 and 1000. Every output's odds change by at most a factor ``exp(epsilon)``.
+    """
 
     kind: ClassVar[str] = "pure"
+    amount_name: ClassVar[str] = "epsilon"
+    noises: ClassVar[tuple[str, ...]] = ("laplace",)
     epsilon: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", amount("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", spendable("epsilon", self.epsilon))
 
-    def fraction(self, share: float) -> PureDP:
+    def set_aside(self, share: float) -> tuple[PureDP, PureDP]:
         """``share epsilon``."""
-        return PureDP(self.epsilon * share)
+        out = share * self.epsilon
+        return PureDP(self.epsilon - out), PureDP(out)
+
+    def for_group(self, size: int) -> PureDP:
+        """``k epsilon``."""
+        return PureDP(_rows(size) * self.epsilon)
+
+    def per_row(self, size: int) -> PureDP:
+        """``epsilon/k``."""
+        k = _rows(size)
+        return self if k == 1 else PureDP(self.epsilon / k * _SAFE_ROW)
+
+    @property
+    def laplace_epsilon(self) -> float:
+        """``epsilon``."""
+        return self.epsilon
+
+    def gaussian_rho(self, slack: float = 0.0) -> float:
+        """Refused."""
+        raise DeclarationError(
+            "Gaussian noise has no pure epsilon. Use a ZCDP or ApproxDP budget, or Laplace noise."
+        )
+
+    @property
+    def whole_curve(self) -> Curve:
+        """A pure curve."""
+        return PureCurve(self.epsilon)
+
+    def keeps(self, cost: Cost) -> bool:
+        """The pure losses add up to at most epsilon."""
+        return cost.pure() <= self.epsilon
 
     def covers(self, other: Budget) -> bool:
         """Only a pure guarantee of no larger epsilon."""
         return isinstance(other, PureDP) and other.epsilon <= self.epsilon
-
-    def facts(self) -> dict[str, float]:
-        """Epsilon."""
-        return {"epsilon": self.epsilon}
 
     def __str__(self) -> str:
         return f"epsilon = {self.epsilon:g}"
@@ -91,17 +118,57 @@ class PureDP(Budget):
 
 @dataclass(frozen=True)
 class ZCDP(Budget):
-    """Zero-concentrated differential privacy (Bun and Steinke 2016)."""
+    """Zero-concentrated differential privacy (Bun and Steinke 2016).
+
+    Parameters
+    ----------
+    rho : float
+        Between 1e-10 and 1000. The Renyi divergence of order ``a`` is at most ``a rho``.
+    """
 
     kind: ClassVar[str] = "zcdp"
+    amount_name: ClassVar[str] = "rho"
+    noises: ClassVar[tuple[str, ...]] = ("laplace", "gaussian")
     rho: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", amount("rho", self.rho))
+        object.__setattr__(self, "rho", spendable("rho", self.rho))
 
-    def fraction(self, share: float) -> ZCDP:
+    def with_precision(self, factor: float) -> ZCDP:
+        """``factor^2 rho``."""
+        return self.scaled(factor**2)
+
+    def set_aside(self, share: float) -> tuple[ZCDP, ZCDP]:
         """``share rho``."""
-        return ZCDP(self.rho * share)
+        out = share * self.rho
+        return ZCDP(self.rho - out), ZCDP(out)
+
+    def for_group(self, size: int) -> ZCDP:
+        """``k^2 rho``."""
+        return ZCDP(_rows(size) ** 2 * self.rho)
+
+    def per_row(self, size: int) -> ZCDP:
+        """``rho/k^2``."""
+        k = _rows(size)
+        return self if k == 1 else ZCDP(self.rho / (k * k) * _SAFE_ROW)
+
+    @property
+    def laplace_epsilon(self) -> float:
+        """``sqrt(2 rho)`` (Bun and Steinke 2016, Proposition 1.4)."""
+        return math.sqrt(2.0 * self.rho)
+
+    def gaussian_rho(self, slack: float = 0.0) -> float:
+        """``rho``: a Renyi curve has no slack."""
+        return self.rho
+
+    @property
+    def whole_curve(self) -> Curve:
+        """Not a Gaussian mechanism's, whose exact profile would promise too much."""
+        return ConcentratedCurve(self.rho)
+
+    def keeps(self, cost: Cost) -> bool:
+        """The rhos add up to at most rho."""
+        return cost.zcdp() <= self.rho
 
     def covers(self, other: Budget) -> bool:
         """A zCDP guarantee of no larger rho, or a pure one with ``epsilon^2/2 <= rho``."""
@@ -109,48 +176,87 @@ class ZCDP(Budget):
             return other.epsilon**2 / 2.0 <= self.rho
         return isinstance(other, ZCDP) and other.rho <= self.rho
 
-    def facts(self) -> dict[str, float]:
-        """Rho."""
-        return {"rho": self.rho}
-
     def __str__(self) -> str:
         return f"rho = {self.rho:g} (zero-concentrated)"
 
 
 @dataclass(frozen=True)
 class ApproxDP(Budget):
-    """Approximate differential privacy."""
+    """Approximate differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float
+        Between 1e-10 and 1000.
+    delta : float
+        Between 1e-14 and 0.5; a small share of ``1/n``, since it may be spent on one person.
+    """
 
     kind: ClassVar[str] = "approx"
+    amount_name: ClassVar[str] = "epsilon"
+    noises: ClassVar[tuple[str, ...]] = ("laplace", "gaussian")
     epsilon: float
     delta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", amount("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", spendable("epsilon", self.epsilon))
         # the Gaussian profile is a difference of two tails and cannot be computed far below 1e-14
-        object.__setattr__(self, "delta", amount("delta", self.delta, 0.5, 1e-14))
+        object.__setattr__(self, "delta", number_between("delta", self.delta, 1e-14, 0.5))
 
-    def fraction(self, share: float) -> ApproxDP:
-        """``share`` of both numbers."""
-        return ApproxDP(self.epsilon * share, self.delta * share)
+    @cached_property
+    def additive(self) -> ZCDP:
+        """The largest rho whose Renyi curve converts to this budget."""
+
+        def fits(rho: float) -> bool:
+            return renyi_epsilon([GaussianCurve(rho)], self.delta) <= self.epsilon
+
+        return ZCDP(largest(fits, self.epsilon))  # rho = epsilon converts to more than epsilon
+
+    def set_aside(self, share: float) -> tuple[ApproxDP, PureDP]:
+        """``share epsilon``, as a pure budget: delta stays whole."""
+        out = share * self.epsilon
+        return ApproxDP(self.epsilon - out, self.delta), PureDP(out)
+
+    def for_group(self, size: int) -> ApproxDP:
+        """After ``i`` steps ``P(S) <= e^(i eps) P_i(S) + delta (1 + ... + e^((i-1) eps))``."""
+        k = _rows(size)
+        return ApproxDP(k * self.epsilon, self.delta * _growth(self.epsilon, k))
+
+    def per_row(self, size: int) -> ApproxDP:
+        """``epsilon/k``, and delta by the same sum."""
+        k = _rows(size)
+        if k == 1:
+            return self
+        epsilon = self.epsilon / k * _SAFE_ROW
+        return ApproxDP(epsilon, self.delta / _growth(epsilon, k) * _SAFE_ROW)
+
+    @property
+    def laplace_epsilon(self) -> float:
+        """``epsilon``: Laplace noise needs no delta."""
+        return self.epsilon
+
+    def gaussian_rho(self, slack: float = 0.0) -> float:
+        """By the exact profile (Balle and Wang 2018, Theorem 8); 0 where ``slack`` takes all."""
+        epsilon = self.epsilon - slack
+        if epsilon <= 0.0:
+            return 0.0
+        return largest(lambda shift: gaussian_delta(shift, epsilon) <= self.delta) ** 2 / 2.0
+
+    @property
+    def whole_curve(self) -> Curve:
+        """That of the zCDP budget that converts to it."""
+        return self.additive.whole_curve
+
+    def keeps(self, cost: Cost) -> bool:
+        """At this delta epsilon is large enough."""
+        return cost.epsilon(self.delta) <= self.epsilon
 
     def covers(self, other: Budget) -> bool:
         """A pure or approximate guarantee of no larger numbers; zCDP by its conversion."""
-        if isinstance(other, PureDP):
-            return other.epsilon <= self.epsilon
         if isinstance(other, ZCDP):
-            from privet.privacy.curves import GaussianCurve, renyi_epsilon
-
             return renyi_epsilon([GaussianCurve(other.rho)], self.delta) <= self.epsilon
-        return (
-            isinstance(other, ApproxDP)
-            and other.epsilon <= self.epsilon
-            and other.delta <= self.delta
-        )
-
-    def facts(self) -> dict[str, float]:
-        """Epsilon and delta."""
-        return {"epsilon": self.epsilon, "delta": self.delta}
+        facts = other.facts()
+        return facts["epsilon"] <= self.epsilon and facts.get("delta", 0.0) <= self.delta
 
     def __str__(self) -> str:
         return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
@@ -160,11 +266,33 @@ class ApproxDP(Budget):
 BUDGETS: dict[str, type[Budget]] = {budget.kind: budget for budget in (PureDP, ZCDP, ApproxDP)}
 
 
+def amount(name: str, value: Any, largest: float = LARGEST, smallest: float = SMALLEST) -> float:
+    """``value`` as a float, refused unless it is a number between the two ends."""
+    return number_between(name, value, smallest, largest)
+
+
+def spendable(name: str, value: Any) -> float:
+    """A main number that can be accounted and protects somebody."""
+    return number_between(name, value, SMALLEST, LARGEST)
+
+
+def _growth(epsilon: float, k: int) -> float:
+    """``1 + e^epsilon + ... + e^((k-1) epsilon)``; infinite where it cannot be held."""
+    try:
+        return math.expm1(k * epsilon) / math.expm1(epsilon) if k > 1 else 1.0
+    except OverflowError:
+        return math.inf
+
+
+def _rows(size: Any) -> int:
+    return positive_whole("size", size, "a whole number of rows, at least 1")
+
+
 def as_budget(value: Budget | float) -> Budget:
     """A budget as it is; a bare number is the epsilon of pure privacy."""
     if isinstance(value, Budget):
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+    if not is_number(value):
         raise DeclarationError(
             "budget must be a number (pure epsilon), PureDP, ZCDP or ApproxDP, "
             f"got {type(value).__name__}."
@@ -181,11 +309,3 @@ def budget_from_json(record: dict[str, Any]) -> Budget:
     if not isinstance(kind, str) or kind not in BUDGETS:
         raise DeclarationError(f"Unknown kind of budget {kind!r}; known are {sorted(BUDGETS)}.")
     return from_fields(BUDGETS[kind], fields)
-
-
-def from_fields(kind: type[Record], fields: dict[str, Any]) -> Record:
-    """A dataclass from exactly its fields; a record with more or fewer is refused."""
-    wanted = sorted(field.name for field in dataclasses.fields(kind))  # type: ignore[arg-type]
-    if sorted(fields) != wanted:
-        raise DeclarationError(f"A {kind.__name__} record has the fields {', '.join(wanted)}.")
-    return kind(**fields)

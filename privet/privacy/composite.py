@@ -13,40 +13,22 @@ the square root of the number of parts (Bun and Steinke 2016, section 1.1).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import cache
 
 from privet.errors import DeclarationError
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.budget import Budget
 from privet.privacy.compose import Composition
-from privet.privacy.curves import GaussianCurve, renyi_epsilon
 from privet.privacy.event import COMPOSITE, Event
-from privet.solve import largest
-
-#: Taken off each share, so that rounding cannot make the parts add up to more than the whole.
-_SAFE = 1.0 - 1e-12
 
 
 def split(budget: Budget, shares: Sequence[float]) -> tuple[Budget, ...]:
-    """``budget`` shared out in proportion to ``shares``, all of it; one share is the whole."""
-    if not shares or not all(math.isfinite(share) and share > 0.0 for share in shares):
-        raise DeclarationError("The shares of a budget must be positive numbers.")
-    if len(shares) == 1:
-        return (budget,)
-    whole: Budget = ZCDP(concentrated(budget)) if isinstance(budget, ApproxDP) else budget
-    total = math.fsum(shares)
-    return tuple(whole.fraction(share / total * _SAFE) for share in shares)
+    """``budget`` shared out in proportion to ``shares``."""
+    return budget.split(shares)
 
 
-@cache
-def concentrated(budget: ApproxDP) -> float:
-    """The largest rho whose Renyi curve converts to ``budget``."""
-
-    def fits(rho: float) -> bool:
-        return renyi_epsilon([GaussianCurve(rho)], budget.delta) <= budget.epsilon
-
-    return largest(fits, budget.epsilon)  # rho = epsilon converts to more than epsilon
+def concentrated(budget: Budget) -> float:
+    """The rho of the zCDP budget that converts to ``budget``."""
+    return budget.additive.amount
 
 
 def together(parts: Sequence[Event], claim: Budget, mechanism: str, main: int = 0) -> Event:
@@ -81,11 +63,4 @@ def together(parts: Sequence[Event], claim: Budget, mechanism: str, main: int = 
 
 def within(parts: Sequence[Event], claim: Budget) -> bool:
     """Whether the parts together cost no more than ``claim``."""
-    whole = Composition(tuple(parts))
-    if isinstance(claim, PureDP):
-        return whole.pure() <= claim.epsilon
-    if isinstance(claim, ZCDP):
-        return whole.zcdp() <= claim.rho
-    if isinstance(claim, ApproxDP):
-        return whole.epsilon(claim.delta) <= claim.epsilon
-    raise DeclarationError(f"No composition is defined for {type(claim).__name__}.")
+    return claim.keeps(Composition(tuple(parts)))

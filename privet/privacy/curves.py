@@ -4,7 +4,7 @@
     GaussianCurve(rho)                    a Gaussian mechanism (continuous or discrete)
     JacobianCurve(family, C, shift, k)    Gaussian objective perturbation, see ``jacobian.py``
     StoppingCurve(eta, gamma, rho)        the best of a random number of runs, see ``stopping.py``
-    ConcentratedCurve(rho, loss)          a rho and no more, see ``concentrated.py``
+    ConcentratedCurve(rho, loss)          a rho, perhaps a pure epsilon, and no more
 
 A curve is recorded by its parameters, never by sampled values, so that later accountants can read
 more out of it than this one does.
@@ -17,14 +17,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
+from privet._checks import number_between
 from privet.errors import DeclarationError
-from privet.privacy.budget import amount, from_fields
+
+Record = TypeVar("Record")
 
 #: Public Renyi orders for conversions: dense enough to lose less than 0.1 % of epsilon.
 ORDERS: tuple[float, ...] = tuple(1.0 + np.logspace(-2.0, 5.0, 561))
@@ -72,7 +74,7 @@ class PureCurve(Curve):
     loss: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", amount("loss", self.loss, LARGEST, SMALLEST))
+        object.__setattr__(self, "loss", number_between("loss", self.loss, SMALLEST, LARGEST))
 
     def renyi(self, order: float) -> float:
         """The curve of randomised response, the worst of all pure mechanisms.
@@ -115,8 +117,8 @@ class GaussianCurve(Curve):
     slack: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", amount("rho", self.rho, LARGEST, SMALLEST))
-        object.__setattr__(self, "slack", amount("slack", self.slack, LARGEST, 0.0))
+        object.__setattr__(self, "rho", number_between("rho", self.rho, SMALLEST, LARGEST))
+        object.__setattr__(self, "slack", number_between("slack", self.slack, 0.0, LARGEST))
 
     def renyi(self, order: float) -> float:
         """``order rho``."""
@@ -135,6 +137,38 @@ class GaussianCurve(Curve):
     def epsilon(self, delta: float) -> float:
         """The exact profile of the Gaussian mechanism, inverted."""
         return profile_epsilon(math.sqrt(2.0 * self.rho), delta) + self.slack
+
+
+@dataclass(frozen=True)
+class ConcentratedCurve(Curve):
+    """``renyi(order) <= min(order rho, loss)``; ``loss`` 0 where there is no pure epsilon.
+
+    The exponential mechanism at ``eps`` has range ``eps``, so it is ``eps^2/8``-zCDP (Cesar and
+    Rogers 2021); a sparse vector with Gaussian answers is zCDP by composition. Neither is a
+    Gaussian mechanism, whose exact profile would promise too much for them.
+    """
+
+    kind: ClassVar[str] = "concentrated"
+    rho: float
+    loss: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", number_between("rho", self.rho, SMALLEST, LARGEST))
+        object.__setattr__(self, "loss", number_between("loss", self.loss, 0.0, LARGEST))
+
+    def renyi(self, order: float) -> float:
+        """``order rho``, and never more than the pure epsilon."""
+        return min(order * self.rho, self.pure)
+
+    @property
+    def pure(self) -> float:
+        """``loss``; infinite where it is not known."""
+        return self.loss if self.loss > 0.0 else math.inf
+
+    @property
+    def zcdp(self) -> float:
+        """``rho``."""
+        return self.rho
 
 
 def gaussian_delta(shift: float, epsilon: float) -> float:
@@ -214,7 +248,6 @@ def tight_epsilon(curves: Sequence[Curve], delta: float) -> float:
 def curve_from_json(record: dict[str, Any]) -> Curve:
     """The inverse of ``Curve.to_json``."""
     # curves too; they build on this module
-    from privet.privacy.concentrated import ConcentratedCurve
     from privet.privacy.jacobian import JacobianCurve
     from privet.privacy.stopping import StoppingCurve
 
@@ -229,3 +262,11 @@ def curve_from_json(record: dict[str, Any]) -> Curve:
             f"Unknown kind of privacy curve {kind!r}; known are {sorted(kinds)}."
         )
     return from_fields(kinds[kind], fields)
+
+
+def from_fields(kind: type[Record], fields: dict[str, Any]) -> Record:
+    """A dataclass from exactly its fields; a record with more or fewer is refused."""
+    wanted = sorted(field.name for field in dataclasses.fields(kind))  # type: ignore[arg-type]
+    if sorted(fields) != wanted:
+        raise DeclarationError(f"A {kind.__name__} record has the fields {', '.join(wanted)}.")
+    return kind(**fields)

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from privet._checks import number_between
 from privet.errors import DeclarationError
-from privet.privacy.budget import amount
 from privet.privacy.curves import (
     LARGEST,
     ORDERS,
@@ -55,8 +55,8 @@ class JacobianCurve(Curve):
             )
         if self.family == "margin" and self.classes != 2:
             raise DeclarationError(f"A margin loss has 2 classes, got {self.classes}.")
-        object.__setattr__(self, "shift", amount("shift", self.shift, LARGEST, SMALLEST))
-        object.__setattr__(self, "k", amount("k", self.k, 1e308, 0.0))
+        object.__setattr__(self, "shift", number_between("shift", self.shift, SMALLEST, LARGEST))
+        object.__setattr__(self, "k", number_between("k", self.k, 0.0, 1e308))
 
     @property
     def profile_is_tight(self) -> bool:

@@ -20,8 +20,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from privet._checks import number_between
 from privet.errors import DeclarationError
-from privet.privacy.budget import amount
 from privet.privacy.curves import LARGEST, SMALLEST, Curve
 from privet.solve import largest
 
@@ -36,8 +36,8 @@ class Runs:
     gamma: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "eta", amount("eta", self.eta, 10.0, -0.5))
-        object.__setattr__(self, "gamma", amount("gamma", self.gamma, 1.0 - 1e-9, 1e-12))
+        object.__setattr__(self, "eta", number_between("eta", self.eta, -0.5, 10.0))
+        object.__setattr__(self, "gamma", number_between("gamma", self.gamma, 1e-12, 1.0 - 1e-9))
 
     @property
     def mean(self) -> float:
@@ -86,7 +86,7 @@ class StoppingCurve(Curve):
         runs = Runs(self.eta, self.gamma)
         object.__setattr__(self, "eta", runs.eta)
         object.__setattr__(self, "gamma", runs.gamma)
-        object.__setattr__(self, "rho", amount("rho", self.rho, LARGEST, SMALLEST))
+        object.__setattr__(self, "rho", number_between("rho", self.rho, SMALLEST, LARGEST))
 
     def renyi(self, order: float) -> float:
         """The theorem at the best ``b``; a bound at a higher order also holds at this one."""

@@ -15,8 +15,12 @@ import privet
 ROOT = Path(privet.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
+#: What every room may open.
+WORDS = {"errors", "_checks", "_types"}
 BELOW_MECHANISMS = {
     "errors",
+    "_checks",
+    "_types",
     "solve",
     "schema",
     "losses",
@@ -44,16 +48,18 @@ BELOW_EDGES = BELOW_USES | {
 #: losses < risk < minimise, schema < rows < minimise, randomness < noise.
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
+    "_checks": {"errors"},
+    "_types": set(),
     "solve": set(),
-    "schema": {"errors"},
-    "losses": {"errors", "solve"},
-    "rows": {"errors", "schema"},
-    "risk": {"errors", "losses", "rows"},
-    "minimise": {"errors", "losses", "rows", "risk"},
-    "randomness": {"errors"},
-    "noise": {"errors", "randomness"},
-    "grid": {"errors"},
-    "privacy": {"errors", "solve"},
+    "schema": WORDS,
+    "losses": WORDS | {"solve"},
+    "rows": WORDS | {"schema"},
+    "risk": WORDS | {"losses", "rows"},
+    "minimise": WORDS | {"losses", "rows", "risk"},
+    "randomness": WORDS,
+    "noise": WORDS | {"randomness"},
+    "grid": WORDS,
+    "privacy": WORDS | {"solve"},
     "mechanisms": BELOW_MECHANISMS,
     "models": BELOW_MODELS,
     "kernels": BELOW_MODELS | {"models"},

@@ -1,0 +1,143 @@
+"""What every privacy budget can answer about itself; the three kinds are in ``budget.py``.
+
+Which noise a budget allows, how it is shared out, what it says about several rows of one person,
+whether a composition keeps it: no other room asks what kind a budget is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+from privet.errors import DeclarationError
+from privet.privacy.curves import Curve
+
+#: Taken off each share, so that rounding cannot make the parts add up to more than the whole.
+_SAFE_SHARE = 1.0 - 1e-12
+
+
+class Cost(Protocol):
+    """What a release or a composition of releases costs in every calculus."""
+
+    def pure(self) -> float:
+        """Epsilon of pure privacy, infinite if there is none."""
+        ...
+
+    def zcdp(self) -> float:
+        """Rho, infinite if there is none."""
+        ...
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest known epsilon at ``delta``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Budget(ABC):
+    """A privacy budget under replace-one neighbours."""
+
+    kind: ClassVar[str]
+    #: the name of its main number
+    amount_name: ClassVar[str]
+    #: the kinds of noise it can pay for, the one it always allows first
+    noises: ClassVar[tuple[str, ...]]
+
+    def facts(self) -> dict[str, float]:
+        """The numbers by name, for files and statements."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Kind and numbers."""
+        return {"kind": self.kind, **self.facts()}
+
+    # -- its main number -----------------------------------------------------------------------
+
+    @property
+    def amount(self) -> float:
+        """Epsilon or rho."""
+        return float(getattr(self, self.amount_name))
+
+    def with_amount(self, value: float) -> Self:
+        """The same kind with another epsilon or rho; delta stays."""
+        return dataclasses.replace(self, **{self.amount_name: value})
+
+    def scaled(self, factor: float) -> Self:
+        """``factor`` times epsilon or rho; delta stays."""
+        return self.with_amount(self.amount * factor)
+
+    def with_precision(self, factor: float) -> Self:
+        """What noise ``factor`` times smaller costs: epsilon times ``factor``, rho its square."""
+        return self.scaled(factor)
+
+    # -- sharing it out ------------------------------------------------------------------------
+
+    def fraction(self, share: float) -> Self:
+        """``share`` of all its numbers, in (0, 1)."""
+        return type(self)(**{name: value * share for name, value in self.facts().items()})
+
+    @property
+    def additive(self) -> Budget:
+        """The budget whose shares add up: itself, or the zCDP budget that converts to it."""
+        return self
+
+    def split(self, shares: Sequence[float]) -> tuple[Budget, ...]:
+        """Shared out in proportion to ``shares``, all of it; one share is the whole.
+
+        Epsilon or rho is shared out; of (eps, delta), the largest rho that converts to it. Sharing
+        out epsilon and delta themselves would be basic composition, which loses up to a factor of
+        the square root of the number of parts (Bun and Steinke 2016, section 1.1).
+        """
+        if not shares or not all(math.isfinite(share) and share > 0.0 for share in shares):
+            raise DeclarationError("The shares of a budget must be positive numbers.")
+        if len(shares) == 1:
+            return (self,)
+        total = math.fsum(shares)
+        return tuple(self.additive.fraction(share / total * _SAFE_SHARE) for share in shares)
+
+    @abstractmethod
+    def set_aside(self, share: float) -> tuple[Budget, Budget]:
+        """(the rest, ``share`` of it): two releases with these budgets cost this one together."""
+
+    @abstractmethod
+    def for_group(self, size: int) -> Budget:
+        """The guarantee for ``size`` rows at once of a release with this one for each row."""
+
+    @abstractmethod
+    def per_row(self, size: int) -> Budget:
+        """What a release may spend for each row so that ``size`` rows at once have this budget."""
+
+    # -- what it pays for ----------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def laplace_epsilon(self) -> float:
+        """The pure epsilon that Laplace noise may spend under this budget."""
+
+    @abstractmethod
+    def gaussian_rho(self, slack: float = 0.0) -> float:
+        """The rho of the Gaussian mechanism that spends exactly this; 0 where there is none.
+
+        ``slack`` is an epsilon by which the profile of the noise may be above the Gaussian one's.
+        """
+
+    @property
+    def allows_gaussian(self) -> bool:
+        """Whether Gaussian noise can keep it: not if it is pure."""
+        return "gaussian" in self.noises
+
+    @property
+    @abstractmethod
+    def whole_curve(self) -> Curve:
+        """The curve of anything that keeps this budget and of which no more is known."""
+
+    @abstractmethod
+    def keeps(self, cost: Cost) -> bool:
+        """Whether something of this cost stays within the budget."""
+
+    @abstractmethod
+    def covers(self, other: Budget) -> bool:
+        """Whether a release with the guarantee ``other`` also has this one."""
