@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from privet.errors import DataError, DeclarationError
 from privet.kernels.base import Array, Kernel, count
-from privet.rows.arrays import block_rows, clip_factors
+from privet.rows.arrays import block_rows
+from privet.rows.bounded import bounded
 
 # Norms stay this much below their bound, which rounding cannot make up for.
 ROOM: dict[Any, float] = {np.dtype(np.float64): 2.0**-40, np.dtype(np.float32): 2.0**-20}
@@ -94,7 +95,7 @@ class LandmarkMap:
         """Features of a block of rows or objects."""
         out = self._kernel(weighted(x, self._weights), self._points) @ self._whitener
         out[np.abs(out) < SMALLEST[out.dtype]] = 0.0
-        factors = clip_factors(out, self.norm * (1.0 - ROOM[out.dtype]))
+        out, factors = bounded(out, self.norm * (1.0 - ROOM[out.dtype]))
         return np.asarray(out if factors is None else out * factors[:, None])
 
 
@@ -123,8 +124,13 @@ def in_blocks(feature_map: FourierMap | LandmarkMap, rows: Any) -> NDArray[Any]:
 
 
 def weighted(x: Any, weights: Array | None) -> Any:
-    """Columns times their public weights; objects have none."""
-    return x if weights is None else _dense(x) * weights
+    """Columns times their public weights, kept finite; objects have none."""
+    if weights is None:
+        return x
+    with np.errstate(over="ignore"):
+        out = _dense(x) * weights
+    most = np.finfo(out.dtype).max
+    return np.clip(out, -most, most)
 
 
 def _dense(x: Any) -> NDArray[Any]:

@@ -10,7 +10,8 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from privet.errors import DataError, is_quiet
-from privet.rows.arrays import ArrayRows, sound_sparse, squared_norms
+from privet.rows.arrays import ArrayRows, sound_sparse
+from privet.rows.bounded import refuse_infinite
 
 LOGGER = logging.getLogger("privet")
 
@@ -53,9 +54,9 @@ def table_shape(data: Any) -> tuple[int, int]:
 
 
 def refuse_unsound(data: Any) -> None:
-    """Refuse NaN, infinity and what cannot be squared, where rows are seen through a map."""
+    """Refuse NaN and infinity where rows are seen through a map, which takes all other numbers."""
     if hasattr(data, "dtype"):
-        squared_norms(sound_sparse(data) if issparse(data) else data)
+        refuse_infinite(sound_sparse(data) if issparse(data) else data)
 
 
 def tell_clipped(rows: ArrayRows) -> None:

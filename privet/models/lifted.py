@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from privet.models.standardize import TINY
-from privet.rows.arrays import clip_factors
+from privet.rows.bounded import bounded
 
 Array = NDArray[np.float64]
 ROOT2 = math.sqrt(2.0)
@@ -92,11 +92,11 @@ class Lifted:
         out = np.array(dense, dtype=np.float64)
         # before the norm is taken: what is too small to square is zero
         out[np.abs(out) < TINY] = 0.0
-        factors = clip_factors(out, self.norm_bound)
+        out, factors = bounded(out, self.norm_bound)
         if factors is not None:
             out *= factors[:, None]
             out[np.abs(out) < TINY] = 0.0
-        return out
+        return np.asarray(out)
 
     def __call__(self, x: Any) -> Array:
         """Features of a block of rows, in memory one feature after another.

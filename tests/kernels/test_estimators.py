@@ -20,13 +20,17 @@ from privet.errors import BudgetExceeded, DataError, DeclarationError
 from privet.kernels import (
     KERNEL_MODELS,
     Gaussian,
+    InteractivePredictor,
+    Kernel,
     KernelLogisticRegression,
     KernelSVC,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
     PublicNystroem,
     RandomFourierFeatures,
+    SemiInteractiveClassifier,
     Spectrum,
     SuppliedKernel,
 )
@@ -119,6 +123,25 @@ def test_every_budget_and_mechanism(budget: Any, mechanism: str) -> None:
     model = KernelSVC(budget, mechanism=mechanism, n_frequencies=20).fit(x, y)
     assert model.guarantee_.budget == budget
     assert model.coef_.shape == (1, 40)
+
+
+@pytest.mark.parametrize("value", [1e308, -1e200, 5e-324, -1e-310], ids=str)
+@pytest.mark.parametrize("kernel", [Gaussian(), Laplacian(), Matern(), Linear(), Polynomial()])
+def test_an_extreme_row_is_no_reason_to_refuse(kernel: Kernel, value: float) -> None:
+    """A refusal for it, or a warning, would tell of the row for free."""
+    x, y = ring(200)
+    x[3, 1], x[5] = value, value
+    points = np.random.default_rng().normal(size=(10, 2))
+    models: list[Any] = [
+        KernelSVC(5.0, kernel=kernel, public_points=points),
+        KernelSVC(5.0, kernel=kernel, public_points=points, column_weights=[2.0, 3.0]),
+        InteractivePredictor(kernel, BUDGET),
+        SemiInteractiveClassifier(points, kernel=kernel, budget=5.0),
+    ]
+    if isinstance(kernel, Gaussian | Laplacian | Matern):
+        models.append(KernelSVC(5.0, kernel=kernel))
+    for model in models:
+        assert np.isfinite(model.fit(x, y).decision_function(x[:8])).all()
 
 
 @pytest.mark.parametrize("model_class", MODELS)
