@@ -19,7 +19,7 @@ from privet.losses import Logistic, Loss, Softmax
 from privet.risk import RegularisedRisk
 from privet.rows import ArrayRows, Block, Rows, checked_rows
 from privet.rows.arrays import MOST_BLOCK_ROWS, block_rows
-from privet.rows.bounded import bounded
+from privet.rows.ball import in_ball
 from tests.strategies import Array, name_of, seeds
 
 SECRET = 987654.321
@@ -229,7 +229,7 @@ def test_a_repaired_row_is_within_the_bound_in_exact_arithmetic(
 ) -> None:
     wide = np.random.default_rng(fat).normal(size=(2, 300)).astype(x.dtype)
     for table in (x, wide * x.dtype.type(1e9), sp.csr_array(x)):
-        found, factors = bounded(table, bound)
+        found, factors = in_ball(table, bound)
         dense = found.toarray() if sp.issparse(found) else found
         sizes = np.abs(dense)
         assert np.isfinite(dense).all()
@@ -254,7 +254,7 @@ def test_what_becomes_of_a_row_is_a_function_of_the_row_alone(
 
 def seen_rows(x: Any, bound: float) -> Array:
     """The rows that a mechanism sees, read entry by entry."""
-    found, factors = bounded(x, bound)
+    found, factors = in_ball(x, bound)
     dense = np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64)
     return dense if factors is None else dense * factors[:, None]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from privet.errors import DataError, DeclarationError
 from privet.losses.multiclass import sum_zero_basis
-from privet.rows.bounded import bounded
+from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
 from privet.schema import Schema
 
@@ -139,7 +139,7 @@ class Geometry:
         if self.feature_map is not None:
             features, factors = mapped(self.feature_map, table)
         else:
-            features, factors = bounded(table, self.bound)
+            features, factors = in_ball(table, self.bound)
         return features if factors is None else features * factors[:, None]
 
     def _column_names(self) -> tuple[str, ...]:

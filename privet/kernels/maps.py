@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privet.errors import DataError, DeclarationError
 from privet.kernels.base import Array, Kernel, count
 from privet.rows.arrays import block_rows
-from privet.rows.bounded import bounded
+from privet.rows.ball import in_ball
 
 # Norms stay this much below their bound, which rounding cannot make up for.
 ROOM: dict[Any, float] = {np.dtype(np.float64): 2.0**-40, np.dtype(np.float32): 2.0**-20}
@@ -95,7 +95,7 @@ class LandmarkMap:
         """Features of a block of rows or objects."""
         out = self._kernel(weighted(x, self._weights), self._points) @ self._whitener
         out[np.abs(out) < SMALLEST[out.dtype]] = 0.0
-        out, factors = bounded(out, self.norm * (1.0 - ROOM[out.dtype]))
+        out, factors = in_ball(out, self.norm * (1.0 - ROOM[out.dtype]))
         return np.asarray(out if factors is None else out * factors[:, None])
 
 

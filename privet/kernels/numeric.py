@@ -21,7 +21,7 @@ from sklearn.metrics.pairwise import laplacian_kernel
 from privet.errors import DataError, DeclarationError
 from privet.kernels.base import Array, Kernel, count
 from privet.risk import norm_bound, positive
-from privet.rows.bounded import bounded
+from privet.rows.ball import in_ball
 
 # Beyond this a squared distance would be infinite; no kernel tells such points apart.
 FARTHEST = 1e100
@@ -131,7 +131,7 @@ class Linear(Kernel):
 
     def explicit(self, a: Any) -> Array:
         """The clipped rows."""
-        table, factors = bounded(as_table(a), self.norm_bound)
+        table, factors = in_ball(as_table(a), self.norm_bound)
         return table if factors is None else np.asarray(table * factors[:, None])
 
 

@@ -17,8 +17,8 @@ from privet.models.standardize import Chained, Standardised, declared_ranges
 from privet.risk import norm_bound
 from privet.rows import Rows
 from privet.rows.arrays import block_rows, checked_rows, sound_sparse
+from privet.rows.ball import in_ball
 from privet.rows.base import Targets
-from privet.rows.bounded import bounded
 from privet.rows.mapped import FeatureMap, MappedRows, mapped
 
 Array = NDArray[np.float64]
@@ -106,7 +106,7 @@ class Features:
         feature_map = self._whole_map(table_shape(data)[1], fitted=True)
         if feature_map is None:
             data = sound_sparse(data) if issparse(data) else data
-            scores = self._scores(*bounded(data, self._bound()))
+            scores = self._scores(*in_ball(data, self._bound()))
         else:
             refuse_unsound(data)
             size = block_rows(feature_map.columns)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from privet.errors import DataError, is_quiet
 from privet.rows.arrays import ArrayRows, sound_sparse
-from privet.rows.bounded import refuse_infinite
+from privet.rows.ball import refuse_infinite
 
 LOGGER = logging.getLogger("privet")
 

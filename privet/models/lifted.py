@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from privet.models.standardize import TINY
-from privet.rows.bounded import bounded
+from privet.rows.ball import in_ball
 
 Array = NDArray[np.float64]
 ROOT2 = math.sqrt(2.0)
@@ -92,7 +92,7 @@ class Lifted:
         out = np.array(dense, dtype=np.float64)
         # before the norm is taken: what is too small to square is zero
         out[np.abs(out) < TINY] = 0.0
-        out, factors = bounded(out, self.norm_bound)
+        out, factors = in_ball(out, self.norm_bound)
         if factors is not None:
             out *= factors[:, None]
             out[np.abs(out) < TINY] = 0.0

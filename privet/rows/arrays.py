@@ -2,7 +2,7 @@
 
 Clipping to the norm bound and the constant column of the intercept are applied inside the linear
 maps of each block, so the caller's array is used as it is: a clipped row is its row times a factor,
-and the constant column is one number. Only extreme values make a copy, see ``bounded.py``.
+and the constant column is one number. Only extreme values make a copy, see ``ball.py``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from privet.errors import DataError
+from privet.rows.ball import in_ball, with_entries
 from privet.rows.base import Array, Block, Rows, Targets
-from privet.rows.bounded import bounded, with_entries
 
 # Blocks of about this many entries fit the second-level cache; between a quarter and four times
 # this the speed hardly changes.
@@ -205,7 +205,7 @@ def checked_rows(
     """
     _refuse_foreign(x)
     x = sound_sparse(x) if sp.issparse(x) else x
-    x, factors = bounded(x, norm_bound)
+    x, factors = in_ball(x, norm_bound)
     return ArrayRows(x, targets, factors=factors, constant=norm_bound if intercept else None)
 
 

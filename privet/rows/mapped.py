@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from privet.errors import DataError
 from privet.rows.arrays import ArrayBlock, block_rows
+from privet.rows.ball import in_ball
 from privet.rows.base import Array, Block, Rows, Targets
-from privet.rows.bounded import bounded
 
 #: Bytes of features that are kept between passes, whatever the number of rows.
 KEPT_BYTES = 1 << 28
@@ -88,4 +88,4 @@ def mapped(feature_map: FeatureMap, x: Any) -> tuple[Array, Array | None]:
     features = np.asarray(feature_map(x))
     if features.shape[1:] != (feature_map.columns,):  # a sparse matrix has no shape here
         raise DataError("A feature map must return one row of its declared columns per row.")
-    return bounded(features, feature_map.norm)
+    return in_ball(features, feature_map.norm)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.errors import DataError, DeclarationError
-from privet.rows.bounded import bounded
+from privet.rows.ball import in_ball
 from privet.schema import Categorical, Encoded, Label, Numeric, Person, Schema
 from privet.schema import tables as opened
 from tests.schema.tables import hostile_tables, schemas
@@ -46,7 +46,7 @@ def test_every_row_is_in_the_unit_ball(data: st.DataObject, schema: Schema, dtyp
     assert np.isfinite(x).all()
     assert (np.linalg.norm(x, axis=1) <= 1.0).all()
     assert ((x * x).sum(axis=1) <= 1.0).all()
-    assert not len(x) or bounded(x, 1.0)[1] is None
+    assert not len(x) or in_ball(x, 1.0)[1] is None
     assert set(y.tolist()) <= set(schema.label.classes)
 
 
@@ -62,7 +62,7 @@ def test_no_corner_passes_one_by_rounding(k: int, dtype: Any, rows: Any) -> None
     assert 0.999 < np.linalg.norm(x, axis=1).max() <= 1.0
     assert (np.einsum("ij,ij->i", x, x) <= 1.0).all()
     assert sum(float(v) ** 2 for v in x[0]) <= 1.0
-    assert bounded(x, 1.0)[1] is None
+    assert in_ball(x, 1.0)[1] is None
 
 
 def test_unit_rows_have_norm_one_and_zero_rows_stay() -> None:

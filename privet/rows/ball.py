@@ -31,7 +31,7 @@ CHECKED_ENTRIES = 1 << 14  # looked at one by one: copies that fit the first-lev
 FAR = 2.0**30
 
 
-def bounded(x: Any, norm_bound: float) -> tuple[Any, Array | None]:
+def in_ball(x: Any, norm_bound: float) -> tuple[Any, Array | None]:
     """A dense or CSR table and the factor of each row (None where all are 1): products in the ball.
 
     The table is ``x`` itself unless an entry is subnormal or a row is far above the bound.
