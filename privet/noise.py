@@ -3,6 +3,9 @@
     SphericalLaplace(scale)   density ~ exp(-|b|/scale); |b| ~ Gamma(p, scale), direction uniform
     Gaussian(scale)           density ~ exp(-|b|^2/(2 scale^2)); |b| ~ scale chi(p)
 
+and laws of independent coordinates: ``Laplace`` (of counts), ``Exponential`` and ``Gumbel`` (of
+selections).
+
 ``scale`` of the spherical Laplace is ``1/beta``, the inverse rate, not a standard deviation (the
 papers call it one in places). A law says what it is; how large it must be is the business of the
 mechanisms.
@@ -25,16 +28,25 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Noise(ABC):
-    """A spherically symmetric law on R^p with a positive ``scale``."""
+class Law(ABC):
+    """A law on R^p with a positive ``scale``, and how uniform words become draws of it."""
 
     kind: ClassVar[str]
     scale: float
     dimension: int
 
-    @abstractmethod
     def sample(self, randomness: Randomness, k: int) -> Array:
         """``k`` independent draws, shape (k, p)."""
+        return randomness.draw(self, k)
+
+    @abstractmethod
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """``k`` draws from the source's words; ``sample`` is the door to it."""
+
+
+@dataclass(frozen=True)
+class Noise(Law):
+    """A spherically symmetric law on R^p."""
 
     @abstractmethod
     def log_density(self, b: Array) -> Array:
@@ -65,7 +77,7 @@ class SphericalLaplace(Noise):
 
     kind: ClassVar[str] = "laplace"
 
-    def sample(self, randomness: Randomness, k: int) -> Array:
+    def from_words(self, randomness: Randomness, k: int) -> Array:
         """A Gamma(p) norm times a uniform direction."""
         directions = randomness.normals((k, self.dimension))
         # a zero direction cannot occur: normals come from an open interval and are never 0
@@ -98,7 +110,7 @@ class Gaussian(Noise):
 
     kind: ClassVar[str] = "gaussian"
 
-    def sample(self, randomness: Randomness, k: int) -> Array:
+    def from_words(self, randomness: Randomness, k: int) -> Array:
         """Scaled standard normals."""
         return self.scale * randomness.normals((k, self.dimension))
 
@@ -120,6 +132,41 @@ class Gaussian(Noise):
     def norm_quantile(self, tail: float) -> float:
         """Upper quantile of ``scale chi(p)``."""
         return self.scale * math.sqrt(2.0 * float(gammainccinv(self.dimension / 2.0, tail)))
+
+
+@dataclass(frozen=True)
+class Laplace(Law):
+    """Independent coordinates with density proportional to ``exp(-|b_i|/scale)``."""
+
+    kind: ClassVar[str] = "independent laplace"
+
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """Differences of two exponentials."""
+        pairs = randomness.gammas(2 * k * self.dimension, 1).reshape(2, k, self.dimension)
+        return np.asarray(self.scale * (pairs[0] - pairs[1]))
+
+
+@dataclass(frozen=True)
+class Exponential(Law):
+    """Independent exponential coordinates with mean ``scale``: permute-and-flip."""
+
+    kind: ClassVar[str] = "exponential"
+
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """Scaled exponentials."""
+        return self.scale * randomness.gammas(k * self.dimension, 1).reshape(k, self.dimension)
+
+
+@dataclass(frozen=True)
+class Gumbel(Law):
+    """Independent Gumbel coordinates: the largest score plus noise is the exponential mechanism."""
+
+    kind: ClassVar[str] = "gumbel"
+
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """Minus the logarithm of exponentials."""
+        waits = randomness.gammas(k * self.dimension, 1).reshape(k, self.dimension)
+        return np.asarray(self.scale * -np.log(waits))
 
 
 #: Every noise by its kind; a law that holds for noises is tested on all of these.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,32 @@ Shape = tuple[int, ...]
 SMALL = 1 << 42
 
 
+class Drawn(Protocol):
+    """A law that can be drawn from: what it is, how large, and how words become draws of it."""
+
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def scale(self) -> float: ...  # noqa: D102
+    @property
+    def dimension(self) -> int: ...  # noqa: D102
+
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """``k`` draws, shape (k, dimension)."""
+
+
 class Randomness(ABC):
     """A source of uniform 64-bit words, and the two transforms that the noises need."""
 
     secure: bool
+
+    def draw(self, law: Drawn, k: int) -> Array:
+        """``k`` independent draws, shape (k, dimension).
+
+        Every noise that is not OpenDP's passes this door, so a source that writes down what is
+        drawn sees all of it: kind, scale, dimension and number.
+        """
+        return law.from_words(self, k)
 
     @abstractmethod
     def words(self, shape: Shape) -> Words:

@@ -24,9 +24,7 @@ from privet.mechanisms.distinguishing import (
     DistinguishingDesign,
     Space,
     distinguishing_design,
-    draw_in_ball,
 )
-from privet.mechanisms.selection import select
 from privet.models._numbers import table_shape
 from privet.privacy import Budget, Event
 from privet.randomness import Randomness, source
@@ -169,10 +167,9 @@ class NonInteractiveClassifier(ReleasedExpansion):
 
 def linear_rounds(design: DistinguishingDesign, exact: Array, randomness: Randomness) -> Array:
     """The weights after all rounds; ``exact`` is the curator's minimiser."""
-    radius = design.minimiser.risk.norm_bound
     weights = np.zeros_like(exact)
     for _ in range(design.rounds):
-        z = radius * draw_in_ball(weights - exact, design.rate * radius, randomness)
+        z = design.point(weights - exact, randomness)
         answer = design.release(float(exact @ z), randomness)
         error = answer - float(weights @ z)
         if abs(error) > design.slack and float(z @ z) > 0.0:
@@ -186,10 +183,9 @@ def net_rounds(
     """Drawn points and their weights; ``exact`` are the curator's predictions on the net."""
     chosen, weights = list[int](), list[float]()
     guesses = np.zeros_like(exact)
-    s = design.minimiser.score_sensitivity
     for _ in range(design.rounds):
         scores = np.abs(guesses - exact)
-        i = select(scores, design.epsilon, randomness, sensitivity=s)
+        i = design.choose(scores, randomness)
         answer = design.release(float(exact[i]), randomness)
         error, z = answer - float(guesses[i]), points[i : i + 1]
         square = float(kernel.diagonal(z)[0])

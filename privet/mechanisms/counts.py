@@ -32,6 +32,7 @@ from privet.grid import (
     round_to_grid,
 )
 from privet.mechanisms.output import output_curve
+from privet.noise import Gaussian, Laplace
 from privet.privacy import Event
 from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve
@@ -158,11 +159,8 @@ class Histogram:
         if randomness.secure:
             add = add_discrete_laplace if self.kind == "laplace" else add_discrete_gaussian
             return add(counts.astype(np.float64), self.scale, self.exponent)
-        if self.kind == "laplace":
-            pairs = randomness.gammas(2 * counts.size, 1).reshape(2, *counts.shape)
-            noise = self.scale * (pairs[0] - pairs[1])
-        else:
-            noise = self.scale * randomness.normals(counts.shape)
+        law = Laplace if self.kind == "laplace" else Gaussian
+        noise = law(self.scale, 1).sample(randomness, counts.size).reshape(counts.shape)
         return round_to_grid(counts + noise, self.exponent)
 
     @property

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from privet.losses import Loss
 from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
+from privet.mechanisms.selection import select
 from privet.noise import NOISES, Noise
 from privet.privacy import Budget, Event
 from privet.privacy.concentrated import ConcentratedCurve
@@ -87,6 +88,16 @@ class DistinguishingDesign:
             "idealised numerics: floating-point draws of points; answers on the grid "
             f"2^{self.exponent}; conditional on convergence of the minimiser"
         )
+
+    def choose(self, scores: Array, randomness: Randomness) -> int:
+        """The place of a large score on the net, by the exponential mechanism at ``eps0``."""
+        s = self.minimiser.score_sensitivity
+        return select(scores, self.epsilon, randomness, sensitivity=s)
+
+    def point(self, error: Array, randomness: Randomness) -> Array:
+        """A point ``z`` of the whole ball with density ``exp(rate |<z, error>|)``."""
+        radius = self.minimiser.risk.norm_bound
+        return radius * draw_in_ball(error, self.rate * radius, randomness)
 
     def release(self, value: float, randomness: Randomness) -> float:
         """An exact prediction with fresh noise, on the grid."""
@@ -204,11 +215,38 @@ def _curve(kind: str, total: float) -> Curve:
 
 
 def draw_in_ball(u: Array, rate: float, randomness: Randomness) -> Array:
-    """A point of the unit ball with density proportional to ``exp(rate |<z, u>|)``, exactly.
+    """A point of the unit ball with density proportional to ``exp(rate |<z, u>|)``, exactly."""
+    return np.asarray(randomness.draw(InBall(u, rate), 1)[0])
+
+
+@dataclass(frozen=True)
+class InBall:
+    """Density proportional to ``exp(rate |<z, u>|)`` on the unit ball.
 
     The coordinate ``t`` along ``u`` has density ``exp(lam |t|) (1 - t^2)^k``, ``lam = rate |u|``,
     ``k = (d-1)/2``; the rest is uniform in the ball of radius ``sqrt(1 - t^2)``.
     """
+
+    kind: ClassVar[str] = "ball"
+    u: Array
+    rate: float
+
+    @property
+    def scale(self) -> float:
+        """``1/rate``."""
+        return 1.0 / self.rate
+
+    @property
+    def dimension(self) -> int:
+        """Of the ball."""
+        return len(self.u)
+
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """Points one by one."""
+        return np.stack([_point(self.u, self.rate, randomness) for _ in range(k)])
+
+
+def _point(u: Array, rate: float, randomness: Randomness) -> Array:
     d, length = len(u), float(np.linalg.norm(u))
     t = _height(rate * length, d, randomness)
     sign = 1.0 if randomness.words((1,))[0] & np.uint64(1) else -1.0

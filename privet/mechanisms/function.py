@@ -32,6 +32,7 @@ from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.mechanisms.path import CholeskyRows, factor
+from privet.noise import Gaussian
 from privet.privacy import Budget, Event
 from privet.privacy.curves import GaussianCurve
 from privet.randomness import Randomness
@@ -158,7 +159,7 @@ class FunctionAnswers:
         means = values + white.T @ self._whitened
         variance = self._variance_above(own, white)
         kept = ~self._spared(variance)
-        noise = self.design.sigma * randomness.normals((len(values),))
+        noise = Gaussian(self.design.sigma, 1).sample(randomness, len(values))[:, 0]
         out = means + noise * np.sqrt(variance + self.design.extra)
         if kept.any():
             corner = self._corner(white, own, kept)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from privet.errors import DeclarationError
 from privet.grid import opendp
+from privet.noise import Exponential, Gumbel
 from privet.privacy import Budget, Event
 from privet.privacy.budget import ZCDP, PureDP, amount
 from privet.privacy.concentrated import ConcentratedCurve
@@ -75,9 +76,8 @@ def select(
 
 def _seeded(values: Array, scale: float, method: Method, randomness: Randomness) -> int:
     """Gumbel noise is the exponential mechanism, exponential noise permute-and-flip."""
-    waits = randomness.gammas(len(values), 1)
-    noise = -np.log(waits) if checked(method) == EXPONENTIAL else waits
-    return int(np.argmax(values + scale * noise))
+    law = Gumbel if checked(method) == EXPONENTIAL else Exponential
+    return int(np.argmax(values + law(scale, len(values)).sample(randomness, 1)[0]))
 
 
 def checked(method: str) -> Method:

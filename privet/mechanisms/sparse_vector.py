@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from privet.losses import Loss
 from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
-from privet.noise import Gaussian, Noise, SphericalLaplace
+from privet.noise import Gaussian, Law, Noise, SphericalLaplace
 from privet.privacy import Budget, Event
 from privet.privacy.concentrated import ConcentratedCurve
 from privet.privacy.curves import Curve, PureCurve
@@ -215,9 +215,10 @@ class SparseVector:
         s = self.design.minimiser.score_sensitivity
         if self._level is None:
             self.used += 1
-            nu = _laplace(2.0 * s / self.design.epsilon, randomness)
+            nu = Comparison(2.0 * s / self.design.epsilon, 1).sample(randomness, 1)[0, 0]
             self._level = self.design.threshold + nu
-        return error + _laplace(4.0 * s / self.design.epsilon, randomness) >= self._level
+        noise = Comparison(4.0 * s / self.design.epsilon, 1).sample(randomness, 1)[0, 0]
+        return bool(error + noise >= self._level)
 
     def release(self, value: float, randomness: Randomness) -> float:
         """The exact value with fresh noise; ends the epoch."""
@@ -254,7 +255,14 @@ def _laplaces(scale: float, randomness: Randomness, shape: tuple[int, int]) -> A
     return noise.reshape(shape)
 
 
-def _laplace(scale: float, randomness: Randomness) -> float:
-    """One Laplace variate: an exponential with a random sign."""
-    size = scale * float(randomness.gammas(1, 1)[0])
-    return size if randomness.words((1,))[0] & np.uint64(1) else -size
+@dataclass(frozen=True)
+class Comparison(Law):
+    """Independent Laplace coordinates: exponentials with random signs."""
+
+    kind: ClassVar[str] = "independent laplace"
+
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """Size and sign of each."""
+        sizes = self.scale * randomness.gammas(k * self.dimension, 1)
+        signs = np.where(randomness.words((len(sizes),)) & np.uint64(1), 1.0, -1.0)
+        return np.asarray((signs * sizes).reshape(k, self.dimension))

@@ -48,7 +48,7 @@ class Fixed(Randomness):
 
     def normals(self, shape: tuple[int, ...]) -> Array:
         out, self._normals = self._normals[: shape[0]], self._normals[shape[0] :]
-        return out
+        return out.reshape(shape)
 
 
 def design(budget: ZCDP | ApproxDP | None = None) -> FunctionDesign:

@@ -175,7 +175,7 @@ class BinarySoftmax(Softmax):
 class ShortLaplace(SphericalLaplace):
     """Draws the norm from Gamma(p - 1): the polar Jacobian's exponent for the shape."""
 
-    def sample(self, randomness: Randomness, k: int) -> Array:
+    def from_words(self, randomness: Randomness, k: int) -> Array:
         """A norm of the wrong shape times a uniform direction."""
         directions = randomness.normals((k, self.dimension))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
