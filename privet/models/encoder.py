@@ -31,7 +31,8 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the names of the columns."""
-        open_table(X).require(list(self._declared().columns))
+        declared = self._declared()
+        open_table(X, declared.file).require(list(declared.columns))
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:

@@ -9,16 +9,21 @@ from privet.schema.columns import Categorical, Column, Numeric
 from privet.schema.declared import Encoded, Schema
 from privet.schema.draft import draft
 from privet.schema.effects import Effect
+from privet.schema.format import FileFormat
 from privet.schema.label import Label, Person
+from privet.schema.look import Look, Tolerance
 
 __all__ = [
     "Categorical",
     "Column",
     "Effect",
     "Encoded",
+    "FileFormat",
     "Label",
+    "Look",
     "Numeric",
     "Person",
     "Schema",
+    "Tolerance",
     "draft",
 ]

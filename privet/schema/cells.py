@@ -23,6 +23,10 @@ Index = NDArray[np.intp]
 #: what a category or class may be declared as
 Value = str | int | bool
 
+#: kinds of numpy's that a column of categories may still hide
+_REFUSED = {"c": "complex numbers", "M": "dates", "m": "durations"}
+#: pandas' types of stretches of time or of numbers
+_SPANS = ("period", "interval")
 _TRUE = ("true", "True", "TRUE", "1")
 _FALSE = ("false", "False", "FALSE", "0")
 
@@ -52,10 +56,17 @@ def number_of(cell: Any) -> float:
         return math.nan
     try:
         return float(cell)
-    except ValueError:
-        return math.nan
+    except ValueError:  # a file has words where a table of types has booleans
+        return {"true": 1.0, "false": 0.0}.get(str(cell).strip().lower(), math.nan)
     except OverflowError:  # a whole number beyond the largest float: clipped later
         return math.copysign(math.inf, 1 if cell > 0 else -1)  # type: ignore[operator]
+
+
+def with_point(cell: Any) -> Any:
+    """A text with a decimal comma as one with a point; a point in it is no decimal sign."""
+    if not isinstance(cell, str):
+        return cell
+    return cell.replace(".", "?").replace(",", ".")
 
 
 def spellings(value: Value) -> Iterable[str]:
@@ -86,6 +97,14 @@ def lookup(values: Sequence[Value]) -> Callable[[Any], int]:
     return place
 
 
+def is_readable(kind: Any) -> bool:
+    """Whether cells of a narwhals type can be numbers or text; dates and lists cannot."""
+    import narwhals.stable.v2 as nw
+
+    plain = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
+    return bool(kind.is_numeric()) or kind in plain
+
+
 class _Numbering(dict[Any, int]):
     """Numbers keys in the order in which they are first asked for."""
 
@@ -97,41 +116,67 @@ class _Numbering(dict[Any, int]):
 class Cells:
     """One column of a batch of rows, whatever container it came from."""
 
-    def __init__(self, name: str, series: Any) -> None:
+    def __init__(self, name: str, series: Any, decimal: str = ".") -> None:
         import narwhals.stable.v2 as nw
 
-        self._name, self._series, self._nw = name, series, nw
+        self._name, self._series, self._nw, self._decimal = name, series, nw, decimal
         kind = series.dtype
-        self._is_number = kind.is_numeric() or kind == nw.Boolean
+        #: what numpy holds as it is; decimals and very long whole numbers are Python objects there
+        objects = kind in (nw.Decimal, nw.Int128, nw.UInt128)
+        self._is_number = (kind.is_numeric() or kind == nw.Boolean) and not objects
         self._is_text = kind in (nw.String, nw.Categorical, nw.Enum)
-        if not (self._is_number or self._is_text or kind in (nw.Object, nw.Unknown)):
+        if not is_readable(kind):
             self._refuse(kind)
 
     def numbers(self) -> Array:
         """Every cell as a number; NaN where there is none."""
-        if self._is_number and self._series.dtype != self._nw.Decimal:
-            cast = self._series.cast(self._nw.Float64)
-            return np.asarray(cast.to_numpy(), dtype=np.float64)
+        if self._is_number:
+            # not by a cast of the container: Arrow's quotes a whole number beyond 2**53
+            return np.where(self._gaps(), np.nan, self._filled().astype(np.float64))
         kinds, index = self.distinct()
-        return _parsed(kinds)[index]
+        return _parsed([self._pointed(kind) for kind in kinds])[index]
+
+    def missing(self) -> NDArray[np.bool_]:
+        """Which cells hold nothing."""
+        kinds, index = self.distinct()
+        return np.array([text_of(kind) is None for kind in kinds], dtype=np.bool_)[index]
 
     def codes(self, place: Callable[[Any], int]) -> Index:
         """``place`` of every cell, called once for each different one."""
         kinds, index = self.distinct()
-        return np.array([place(kind) for kind in kinds], dtype=np.intp)[index]
+        return np.array([self._placed(place, kind) for kind in kinds], dtype=np.intp)[index]
+
+    def _placed(self, place: Callable[[Any], int], kind: Any) -> int:
+        found = place(kind)
+        if found < 0 and self._decimal == ",":  # "1,0" where 1 is declared
+            found = place(number_of(self._pointed(kind)))
+        return found
+
+    def _pointed(self, kind: Any) -> Any:
+        """A text with the declared decimal sign, as a number is written here."""
+        return kind if self._decimal == "." else with_point(kind)
 
     def distinct(self) -> tuple[list[Any], Index]:
         """Different cells (the same may be listed twice), and where each row's cell is listed."""
-        if self._is_number and self._series.dtype != self._nw.Decimal:
+        if self._is_number:
             return self._distinct_numbers()
         if self._is_text and self._series.implementation.is_pyarrow():
-            return _distinct_arrow(self._series.to_native())
+            column = self._series.to_native()
+            if _is_dictionary_of_others(column):
+                self._refuse(column.type.value_type)
+            return _distinct_arrow(column)
+        return _distinct_objects(self._objects(), only_text=self._is_text and not self._is_pandas())
+
+    def _objects(self) -> NDArray[Any]:
+        """Every cell as a Python object."""
+        if self._series.dtype in (self._nw.Int128, self._nw.UInt128):
+            return np.array(self._series.to_list(), dtype=object)
+        if self._is_pandas() and str(self._series.to_native().dtype).startswith(_SPANS):
+            self._refuse(self._series.to_native().dtype)
         cells = np.asarray(self._series.to_numpy())
-        if cells.dtype.kind == "c":
-            self._refuse("complex numbers")
-        return _distinct_objects(
-            cells.astype(object), only_text=self._is_text and not self._is_pandas()
-        )
+        if cells.dtype.kind in _REFUSED:
+            self._refuse(_REFUSED[cells.dtype.kind])
+        return cells.astype(object)
 
     def _refuse(self, what: Any) -> NoReturn:
         raise DataError(
@@ -144,8 +189,10 @@ class Cells:
 
     def _distinct_numbers(self) -> tuple[list[Any], Index]:
         kinds, index = np.unique(self._filled(), return_inverse=True)
-        empty = np.asarray(self._series.is_null().to_numpy(), dtype=np.bool_)
-        return [*kinds.tolist(), None], np.where(empty, len(kinds), index)
+        return [*kinds.tolist(), None], np.where(self._gaps(), len(kinds), index)
+
+    def _gaps(self) -> NDArray[np.bool_]:
+        return np.asarray(self._series.is_null().to_numpy(), dtype=np.bool_)
 
     def _filled(self) -> NDArray[Any]:
         """Cells without gaps, in their own type: 2**53 + 1 must not be rounded."""
@@ -173,6 +220,20 @@ def _distinct_objects(cells: NDArray[Any], *, only_text: bool) -> tuple[list[Any
     except TypeError:  # something that cannot be a key, such as a list
         return list(cells), np.arange(len(cells))
     return list(seen) if only_text else [cell for _, cell in seen], index
+
+
+def _is_dictionary_of_others(column: Any) -> bool:
+    """Whether an Arrow dictionary holds what is no text, number or boolean, such as dates."""
+    from pyarrow import types
+
+    if not types.is_dictionary(column.type):
+        return False
+    kind = column.type.value_type
+    known = (
+        *(types.is_string, types.is_large_string, types.is_string_view, types.is_integer),
+        *(types.is_floating, types.is_boolean, types.is_decimal, types.is_null),
+    )
+    return not any(is_kind(kind) for is_kind in known)
 
 
 def _distinct_arrow(column: Any) -> tuple[list[Any], Index]:

@@ -16,7 +16,9 @@ from privet.schema import encode as encoding
 from privet.schema.columns import Column, Mark, Misdeclared, is_plain
 from privet.schema.effects import Effect
 from privet.schema.encode import Encoded
+from privet.schema.format import FileFormat
 from privet.schema.label import Label, Person
+from privet.schema.look import Look, Tolerance, looked
 
 __all__ = ["Encoded", "Schema"]
 
@@ -30,13 +32,17 @@ class Schema:
     Numbers are clipped to their bounds and centred to [-1, 1], categories become one-hot columns,
     and everything is multiplied by ``1/sqrt(number of columns)``: every row is in the unit ball
     whatever the table holds. With ``rows="unit"`` each encoded row is divided by its own norm
-    instead, which uses the whole ball but has no coefficients in original units.
+    instead, which uses the whole ball but has no coefficients in original units. ``file`` says how
+    CSV files are written, and ``look`` how many cells may miss their declaration before the
+    curator is asked; neither changes what a read cell means for privacy.
     """
 
     columns: Mapping[str, Column]
     label: Label
     person: Person | None = None
     rows: Literal["scaled", "unit"] = "scaled"
+    file: FileFormat | None = None
+    look: Tolerance | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not self.columns:
@@ -45,6 +51,10 @@ class Schema:
             raise Misdeclared("label must be a Label.", "label")
         if not isinstance(self.person, Person | None):
             raise Misdeclared("person must be a Person or None.", "person")
+        if not isinstance(self.file, FileFormat | None):
+            raise Misdeclared("file must be a FileFormat or None.", "file")
+        if not isinstance(self.look, Tolerance | None):
+            raise Misdeclared("look must be a Tolerance or None.", "look")
         if self.rows not in ROWS:
             raise Misdeclared(f"rows must be 'scaled' or 'unit', got {self.rows!r}.", "rows")
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -81,11 +91,13 @@ class Schema:
         return hash(self._parts())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Schema, (dict(self.columns), self.label, self.person, self.rows)
+        more = (self.label, self.person, self.rows, self.file, self.look)
+        return Schema, (dict(self.columns), *more)
 
     def _parts(self) -> tuple[Any, ...]:
         """Everything, with the order of the columns, which the encoding follows."""
-        return tuple(self.columns.items()), self.label, self.person, self.rows
+        more = (self.label, self.person, self.rows, self.file, self.look)
+        return tuple(self.columns.items()), *more
 
     # -- public facts ------------------------------------------------------------------------------
 
@@ -147,6 +159,14 @@ class Schema:
     def encode_features(self, table: Any, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Features alone, for prediction; the table needs no label and no person."""
         return encoding.encode_features(self, table, dtype)
+
+    def compare(self, table: Any) -> Look:
+        """How many cells of each column miss their declaration: for the curator's eyes only.
+
+        The counts are exact and no guarantee covers them. They are for a person who may see the
+        rows anyway, before a budget is spent on a table that does not fit its schema.
+        """
+        return looked(self, table)
 
     # -- telling -----------------------------------------------------------------------------------
 

@@ -9,16 +9,18 @@ have been named without them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from privet.errors import DataError
-from privet.schema.cells import Cells, Value, text_of
+from privet.schema.cells import Cells, Value, is_readable, text_of
 from privet.schema.columns import OTHER, is_plain
+from privet.schema.format import PLAIN, FileFormat
 from privet.schema.tables import Table, open_table
 from privet.schema.toml import entry, heading
+from privet.schema.toml import table as section
 
 MOST_CATEGORIES = 50
 _OPEN = '"?"'
@@ -66,16 +68,28 @@ class _Seen:
         return tuple(self.kinds[text] for text in sorted(self.kinds))
 
 
-def draft(table: Any, label: str | None = None, *, from_data: bool = False) -> str:
-    """TOML for a table: questions to answer, or with ``from_data`` proposals to confirm."""
-    opened = open_table(table)
+def draft(
+    table: Any,
+    label: str | None = None,
+    *,
+    from_data: bool = False,
+    file: FileFormat | None = None,
+) -> str:
+    """TOML for a table: questions to answer, or with ``from_data`` proposals to confirm.
+
+    ``file`` says how a CSV file is written; the draft repeats it.
+    """
+    opened = open_table(table, file)
     if label is not None and label not in opened.types:
         raise DataError(
-            f"The table has no column {label!r} that could be the label: its columns are "
-            f"{', '.join(opened.types)}."
+            f"The table has no column {label!r} that could be the label. {opened.known()}"
         )
+    opened = replace(opened, types=opened.likely_types())
     seen = _look(opened, label) if from_data else {}
     parts = [_MARKED if from_data else _ASK, _label(opened, label, seen), _PERSON]
+    if opened.separator is not None:
+        written = replace(file or PLAIN, separator=opened.separator)
+        parts.insert(1, section(("file",), written))
     parts += [_column(opened, name, seen) for name in opened.types if name != label]
     return "\n".join(parts)
 
@@ -84,16 +98,8 @@ def _is_numeric(kind: Any) -> bool:
     return bool(kind.is_numeric())
 
 
-def _is_usable(kind: Any) -> bool:
-    """Numbers, text and booleans; dates and nested values are for a person to turn into these."""
-    import narwhals.stable.v2 as nw
-
-    plain = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
-    return _is_numeric(kind) or kind in plain
-
-
 def _look(table: Table, label: str | None) -> dict[str, _Seen]:
-    usable = [name for name, kind in table.types.items() if _is_usable(kind)]
+    usable = [name for name, kind in table.types.items() if is_readable(kind)]
     seen = {name: _Seen() for name in usable}
     for batch in table.batches(usable):
         for name, what in seen.items():
@@ -134,7 +140,7 @@ def _whole(found: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def _column(table: Table, name: str, seen: dict[str, _Seen]) -> str:
     kind, lines = table.types[name], [heading("columns", name)]
-    if not is_plain(name) or not _is_usable(kind):
+    if not is_plain(name) or not is_readable(kind):
         told = [f"# holds {kind}: left out; turn it into numbers or categories to use it"]
         return "\n".join([*("# " + line for line in lines), *told, ""])
     if _is_boolean(kind):

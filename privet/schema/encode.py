@@ -65,7 +65,7 @@ class _Growing:
 
 def encode(schema: Schema, table: Any, dtype: DTypeLike) -> Encoded:
     """Features and labels of a table."""
-    opened, names = open_table(table), list(schema.columns)
+    opened, names = open_table(table, schema.file), list(schema.columns)
     person = schema.person
     names += [schema.label.name] + ([] if person is None else [person.column])
     allowance = None if person is None else Allowance(person)
@@ -84,7 +84,7 @@ def encode(schema: Schema, table: Any, dtype: DTypeLike) -> Encoded:
 
 def encode_features(schema: Schema, table: Any, dtype: DTypeLike) -> NDArray[Any]:
     """Features alone, for prediction: no label, and every row of a person."""
-    opened = open_table(table)
+    opened = open_table(table, schema.file)
     x = _features(schema, opened, dtype)
     for batch in opened.batches(list(schema.columns)):
         _write(schema, batch, x.take(len(batch)))

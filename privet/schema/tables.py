@@ -1,8 +1,7 @@
 """Tables as batches of rows: pandas, polars, Arrow, DuckDB, and Parquet or CSV files.
 
-Only the declared columns are read, and only once. A CSV file is read as text throughout: a reader
-that guesses types would let one row decide how another is understood. Errors of the readers are
-not passed on, since they quote the rows they stumble over.
+Only the declared columns are read, and only once. Errors of the readers are not passed on, since
+they quote the rows they stumble over.
 """
 
 from __future__ import annotations
@@ -13,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from privet.errors import DataError, MissingExtra
-from privet.schema.cells import Cells
+from privet.schema.arrow import pyarrow
+from privet.schema.cells import Cells, is_readable, number_of
+from privet.schema.format import PLAIN, FileFormat
 
 BATCH = 32_768
-CSV_BLOCK = 1 << 23
+MOST_NAMES = 12
+CSV_NAMES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 @dataclass(frozen=True)
@@ -24,31 +26,61 @@ class Batch:
     """Consecutive rows of a table; columns are looked into one at a time."""
 
     frame: Any
+    decimal: str = "."
 
     def __len__(self) -> int:
         return len(self.frame)
 
     def cells(self, name: str) -> Cells:
         """A column by its name."""
-        return Cells(name, self.frame[name])
+        return Cells(name, self.frame[name], self.decimal)
 
 
 @dataclass(frozen=True)
 class Table:
-    """An open table: its columns with their narwhals types, its size if known, its batches."""
+    """An open table: its columns with their narwhals types, its size if known, its batches.
+
+    A CSV file holds text; ``guess`` tells the types that its first rows suggest, and ``separator``
+    what stands between its cells.
+    """
 
     types: dict[str, Any]
     n: int | None
     source: Callable[[list[str]], Iterator[Batch]]
+    guess: Callable[[], dict[str, Any]] | None = None
+    separator: str | None = None
+
+    def likely_types(self) -> dict[str, Any]:
+        """The columns with their types, where the container has none by its first rows."""
+        return self.types if self.guess is None else self.guess()
 
     def require(self, names: Sequence[str]) -> None:
-        """Refuse a table without the declared columns."""
-        absent = [repr(name) for name in names if name not in self.types]
+        """Refuse a table without the declared columns, or with a column of no use, by all names."""
+        absent = [name for name in names if name not in self.types]
         if absent:
             word = "column" if len(absent) == 1 else "columns"
             raise DataError(
-                f"The table has no {word} {', '.join(absent)}, which the schema declares."
+                f"The table has no {word} {_listed(absent)}, which the schema declares. "
+                f"{self.known()}"
             )
+        useless = [name for name in names if not is_readable(self.types[name])]
+        if useless:
+            told = ", ".join(f"column {name!r} holds {self.types[name]}" for name in useless)
+            raise DataError(
+                f"{told[0].upper()}{told[1:]}: neither numbers nor text. Turn such columns into "
+                "numbers or text before encoding."
+            )
+
+    def known(self) -> str:
+        """A sentence with the names of the columns, unless they look like cells."""
+        if any(number_of(name) == number_of(name) for name in self.types):
+            return "Is its first line a line of names?"
+        one = (
+            ""
+            if self.separator is None or len(self.types) > 1
+            else (f" They were split at {self.separator!r}: is that the separator?")
+        )
+        return f"Its columns are {_listed(list(self.types))}.{one}"
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """The rows in order, with these columns only."""
@@ -56,8 +88,17 @@ class Table:
         return self.source(list(names))
 
 
-def open_table(table: Any) -> Table:
-    """A data frame, a relation, or the path of a Parquet or CSV file, ready to be read."""
+def _listed(names: Sequence[str]) -> str:
+    """Names for a sentence; the first ones of very many."""
+    shown = ", ".join(repr(name) for name in names[:MOST_NAMES])
+    return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+
+
+def open_table(table: Any, file: FileFormat | None = None) -> Table:
+    """A data frame, a relation, or the path of a Parquet or CSV file, ready to be read.
+
+    ``file`` says how a CSV file is written.
+    """
     if not isinstance(table, str | Path):
         return _open_frame(table)
     path = Path(table)
@@ -65,9 +106,9 @@ def open_table(table: Any) -> Table:
         raise DataError(f"There is no file {str(path)!r}.")
     if path.suffix.lower() in (".parquet", ".pq"):
         return _open_parquet(path)
-    if path.suffix.lower() == ".csv":
-        return _open_csv(path)
-    raise DataError("A path must end in .parquet, .pq or .csv.")
+    if path.name.lower().endswith(CSV_NAMES):
+        return _open_csv(path, file or PLAIN)
+    raise DataError(f"A path must end in .parquet, .pq, {', '.join(CSV_NAMES)}.")
 
 
 # -- data frames -------------------------------------------------------------------------------
@@ -109,46 +150,31 @@ def _collected(frame: Any) -> Any:
 # -- files -------------------------------------------------------------------------------------
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow as pa
-        import pyarrow.csv
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra("Reading files needs pyarrow, the extra 'parquet'.") from None
-    return pa
-
-
 def _typed(schema: Any) -> dict[str, Any]:
     """Columns of an Arrow schema with their narwhals types."""
     import narwhals.stable.v2 as nw
 
-    if len(set(schema.names)) < len(schema.names):
-        raise DataError("The file has two columns of the same name.")
+    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    if twice:
+        raise DataError(f"The file has several columns of the same name: {_listed(twice)}.")
     return dict(nw.from_native(schema.empty_table(), eager_only=True).collect_schema())
 
 
-def _checked(
-    open_file: Callable[[], Any], each: Callable[[Any], Any], kind: str, faults: Sequence[str] = ()
-) -> Iterator[Batch]:
-    """Arrow batches as ours; a reader's complaint is told without the row it quotes.
-
-    ``faults`` are what the reader has noted by then.
-    """
+def _checked(open_file: Callable[[], Any], names: list[str]) -> Iterator[Batch]:
+    """Batches of a Parquet file; a reader's complaint is told without the row it quotes."""
     import narwhals.stable.v2 as nw
 
-    pa = _pyarrow()
+    pa = pyarrow()
     try:
         with open_file() as file:
-            for batch in each(file):
+            for batch in file.iter_batches(BATCH, columns=names):
                 yield Batch(nw.from_native(pa.Table.from_batches([batch]), eager_only=True))
     except (pa.ArrowException, OSError, UnicodeError):
-        found = faults[0] if faults else "it is damaged"
-        raise DataError(f"The {kind} file cannot be read to its end: {found}.") from None
+        raise DataError("The Parquet file cannot be read to its end: it is damaged.") from None
 
 
 def _open_parquet(path: Path) -> Table:
-    pa = _pyarrow()
+    pa = pyarrow()
     try:
         with pa.parquet.ParquetFile(path) as file:
             schema, n = file.schema_arrow, file.metadata.num_rows
@@ -162,63 +188,22 @@ def _open_parquet(path: Path) -> Table:
         # text arrives as Arrow's dictionaries; no row group is ever whole in memory
         words = [name for name in names if name in text]
         options = {"read_dictionary": words, "pre_buffer": False, "buffer_size": 1 << 20}
-        return _checked(
-            lambda: pa.parquet.ParquetFile(path, **options),
-            lambda file: file.iter_batches(BATCH, columns=names),
-            "Parquet",
-        )
+        return _checked(lambda: pa.parquet.ParquetFile(path, **options), names)
 
     return Table(_typed(schema), n, batches)
 
 
-def _open_csv(path: Path) -> Table:
-    pa = _pyarrow()
-    faults: list[str] = []
-    try:
-        with _csv_reader(path, None, faults, blank_lines=False) as guessed:
-            types = _typed(guessed.schema)  # for drafts only
-    except (pa.ArrowException, OSError, UnicodeError):
-        why = f": {faults[0]}" if faults else ""
-        raise DataError(
-            f"{str(path)!r} is not a CSV file with a first line of names{why}."
-        ) from None
+def _open_csv(path: Path, declared: FileFormat) -> Table:
+    pyarrow()
+    import narwhals.stable.v2 as nw
+
+    from privet.schema.csv_files import CsvFile
+
+    file = CsvFile(path, declared)
 
     def batches(names: list[str]) -> Iterator[Batch]:
-        # in a file of one column a blank line is a row with a gap, and rows are never dropped
-        blank, found = len(types) == 1, list[str]()
-        return _checked(
-            lambda: _csv_reader(path, names, found, blank_lines=blank), iter, "CSV", found
-        )
+        for table in file.batches(names):
+            yield Batch(nw.from_native(table, eager_only=True), declared.decimal)
 
-    return Table(types, None, batches)
-
-
-def _csv_reader(
-    path: Path, names: list[str] | None, faults: list[str], *, blank_lines: bool
-) -> Any:
-    """Reads the columns of these names as text; all of them, with guessed types, for None.
-
-    A row that does not fit the first line ends the reading; which one is noted in ``faults``.
-    """
-    csv = _pyarrow().csv
-    types = dict.fromkeys(names or (), _pyarrow().string())
-
-    def refuse(row: Any) -> str:
-        place = "a row" if row.number is None else f"row {row.number}, counting the first line,"
-        faults.append(
-            f"{place} has {row.actual_columns} cells, and the first line names "
-            f"{row.expected_columns} columns"
-        )
-        return "error"
-
-    return csv.open_csv(
-        path,
-        # rows are counted by one thread only
-        read_options=csv.ReadOptions(block_size=CSV_BLOCK, use_threads=False),
-        parse_options=csv.ParseOptions(
-            newlines_in_values=True,
-            ignore_empty_lines=not blank_lines,
-            invalid_row_handler=refuse,
-        ),
-        convert_options=csv.ConvertOptions(include_columns=names, column_types=types),
-    )
+    types = dict.fromkeys(file.named, nw.String())
+    return Table(types, None, batches, lambda: _typed(file.guessed()), file.separator)

@@ -2,6 +2,15 @@
 
 rows = "scaled"                     # or "unit"; may be left out
 
+[file]                              # how CSV files are written; may be left out
+separator = ";"
+encoding = "latin-1"
+decimal = ","
+
+[look]                              # shares that privet asks about; may be left out
+cells = 0.05
+labels = 0.01
+
 [label]
 name = "income"
 classes = ["<=50K", ">50K"]
@@ -30,7 +39,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from privet.errors import DeclarationError
 from privet.schema.columns import Categorical, Column, Misdeclared, Numeric
+from privet.schema.format import FileFormat
 from privet.schema.label import Label, Person
+from privet.schema.look import Tolerance
 
 if TYPE_CHECKING:
     from privet.schema.declared import Schema
@@ -72,13 +83,16 @@ def _parse(text: str, source: str) -> Schema:
 def _schema(record: dict[str, Any]) -> Schema:
     from privet.schema.declared import Schema
 
-    _refuse_unknown(record, ("rows", "label", "person", "columns"))
+    _refuse_unknown(record, ("rows", "file", "look", "label", "person", "columns"))
     label = _make(Label, _table(record, "label"), "label")
-    person = None
-    if "person" in record:
-        person = _make(Person, _table(record, "person"), "person")
+    person = _optional(Person, record, "person")
+    file, look = _optional(FileFormat, record, "file"), _optional(Tolerance, record, "look")
     columns = {name: _column(record, name) for name in _table(record, "columns")}
-    return Schema(columns, label, person, record.get("rows", "scaled"))
+    return Schema(columns, label, person, record.get("rows", "scaled"), file, look)
+
+
+def _optional(kind: Callable[..., Made], record: dict[str, Any], name: str) -> Made | None:
+    return _make(kind, _table(record, name), name) if name in record else None
 
 
 def _table(record: dict[str, Any], *path: str) -> dict[str, Any]:
@@ -178,9 +192,11 @@ def _end(text: str) -> tuple[int, int]:
 
 def write(schema: Schema) -> str:
     """A schema as TOML, columns in order, defaults left out."""
-    parts = [f"rows = {value(schema.rows)}\n", table(("label",), schema.label)]
-    if schema.person is not None:
-        parts.append(table(("person",), schema.person))
+    parts = [f"rows = {value(schema.rows)}\n"]
+    for name in ("file", "look", "label", "person"):
+        declared = getattr(schema, name)
+        if declared is not None:
+            parts.append(table((name,), declared))
     parts += [table(("columns", name), column) for name, column in schema.columns.items()]
     return "\n".join(parts)
 

@@ -109,7 +109,7 @@ def test_files_are_read_in_batches_into_one_array(
     path = make(table, tmp_path)
     whole = SCHEMA.encode(path)
     monkeypatch.setattr(opened, "BATCH", 7)
-    monkeypatch.setattr(opened, "CSV_BLOCK", 600)
+    monkeypatch.setattr("privet.schema.csv_files.BLOCK", 600)
     batches = [len(batch) for batch in opened.open_table(path).batches(["size"])]
     assert len(batches) > 10
     assert sum(batches) == n
@@ -154,6 +154,65 @@ def test_decimals_large_numbers_and_empty_columns() -> None:
     assert (schema.encode(empty).x / schema.factor).tolist() == [[0, 0, 1]] * 2
 
 
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_whole_numbers_beyond_floats_are_clipped_and_not_quoted(name: str, tmp_path: Path) -> None:
+    """Arrow's own cast to floats refuses 2**53 + 1, and quotes it."""
+    schema = Schema({"a": Numeric(0, 2**53), "b": Categorical([2**53 + 1])}, Label("y", [0, 1]))
+    table = {"a": [2**53 + 1, 0], "b": [2**53 + 1, 2**53], "y": [0, 1]}
+    x = schema.encode(CONTAINERS[name](table, tmp_path)).x / schema.factor
+    assert x.tolist() == [[1, 1, 0], [-1, 0, 1]]
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_boolean_is_the_same_number_in_every_container(name: str, tmp_path: Path) -> None:
+    """A CSV file has only the words."""
+    schema = Schema({"a": Numeric(0, 2), "b": Categorical([False, True])}, Label("y", [0, 1]))
+    table = {"a": [True, False], "b": [True, False], "y": [False, True]}
+    x, y = schema.encode(CONTAINERS[name](table, tmp_path))
+    assert (x / schema.factor).tolist() == [[0, 0, 1, 0], [-1, 1, 0, 0]]
+    assert y.tolist() == [0, 1]
+
+
+def test_very_long_whole_numbers_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    schema = Schema({"a": Numeric(0, 2), "b": Categorical([1, 2])}, Label("y", [0, 1]))
+    long = polars.Series([2**100, None, 1], dtype=polars.Int128)
+    x = schema.encode(polars.DataFrame({"a": long, "b": long, "y": [0, 1, 1]})).x / schema.factor
+    assert x.tolist() == [[1, 0, 0, 1], [0, 0, 0, 1], [0, 1, 0, 0]]
+
+
+def dates_in_disguise() -> list[Any]:
+    import datetime
+
+    pandas = pytest.importorskip("pandas")
+    days = [datetime.date(1983, 7, 1), None]
+    return [
+        pandas.DataFrame({"a": pandas.Series(pandas.to_datetime(days)).astype("category")}),
+        pandas.DataFrame({"a": pandas.period_range("1983-07-01", periods=2)}),
+        pandas.DataFrame({"a": pandas.interval_range(1983, 1985)}),
+        pa.table({"a": pa.array(days).dictionary_encode()}),
+    ]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_dates_are_refused_as_categories_too(place: int) -> None:
+    """They were read as missing, every one, without a word."""
+    table = dates_in_disguise()[place]
+    for column in (Numeric(0, 2), Categorical([1, 2])):
+        with pytest.raises(DataError, match="Column 'a' holds") as error:
+            Schema({"a": column}, Label("y", [0, 1])).encode_features(table)
+        assert "1983" not in str(error.value)
+
+
+def test_columns_of_no_use_are_all_named_at_once() -> None:
+    import datetime
+
+    day = [datetime.date(1983, 7, 1)]
+    schema = Schema({"a": Numeric(0, 2), "b": Numeric(0, 2)}, Label("y", [0, 1]))
+    with pytest.raises(DataError, match="Column 'a' holds Date, column 'b' holds List"):
+        schema.encode(pa.table({"a": day, "b": [[1]], "y": [0]}))
+
+
 # -- errors ------------------------------------------------------------------------------------
 
 
@@ -195,7 +254,7 @@ def test_a_broken_file_is_refused_without_quoting_it(
 def test_a_row_of_another_length_is_named_by_its_number(
     tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("privet.schema.tables.CSV_BLOCK", 1 << 14)
+    monkeypatch.setattr("privet.schema.csv_files.BLOCK", 1 << 14)
     path = bad_file(tmp_path, "t.csv", HEADER + rows * ROW + b"3," + CANARY.encode() + b"\n")
     with pytest.raises(DataError, match=f"row {rows + 2}, counting the first line, has 2 cells"):
         SCHEMA.encode(path)

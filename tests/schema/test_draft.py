@@ -86,7 +86,7 @@ def test_identifiers_dates_and_empty_columns_are_left_to_the_person() -> None:
 def test_a_label_that_is_not_there() -> None:
     pd = pytest.importorskip("pandas")
     with pytest.raises(
-        DataError, match=r"no column 'ill' that could be the label: its columns are \w+"
+        DataError, match=r"no column 'ill' that could be the label. Its columns are 'a'"
     ):
         draft(pd.DataFrame({"a": [1]}), "ill")
 

@@ -1,0 +1,74 @@
+"""How a CSV file is written: its separator, its encoding, its decimal sign."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from typing import Any
+
+from privet.schema.columns import Misdeclared
+
+#: what a separator is guessed from, the likelier first
+SEPARATORS = (",", ";", "\t", "|")
+_NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """The ``[file]`` table of a schema: how its CSV files are written.
+
+    Parameters
+    ----------
+    separator : str, optional
+        What stands between two cells; without it, it is guessed from the first line, which holds
+        the names of the columns and is public.
+    encoding : str, optional
+        Such as ``"latin-1"`` or ``"cp1252"``; without it UTF-8, or what a byte order mark at the
+        start of the file says.
+    decimal : str
+        The decimal sign of numbers, ``"."`` or ``","``.
+    """
+
+    separator: str | None = None
+    encoding: str | None = None
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        if self.separator is not None:
+            object.__setattr__(self, "separator", _separator(self.separator))
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+        if self.decimal not in (".", ","):
+            raise Misdeclared(f'decimal must be "." or ",", got {self.decimal!r}.', "decimal")
+
+
+def _separator(given: Any) -> str:
+    found = _NAMED.get(given, given) if isinstance(given, str) else given
+    if (
+        not isinstance(found, str)
+        or len(found) != 1
+        or not found.isascii()
+        or found.isalnum()
+        or found in "\"\r\n\0.'_-+"
+    ):
+        raise Misdeclared(
+            "separator must be a single sign such as ',', ';', '|' or a tab (\"tab\"), "
+            f"got {given!r}.",
+            "separator",
+        )
+    return found
+
+
+def _check_encoding(given: Any) -> None:
+    try:
+        codecs.lookup(given)
+        "a;1".encode(given)  # refuses the codecs that are not from text to bytes
+    except (LookupError, TypeError, ValueError, UnicodeError):
+        raise Misdeclared(
+            "encoding must name a text encoding such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16', "
+            f"got {given!r}.",
+            "encoding",
+        ) from None
+
+
+PLAIN = FileFormat()

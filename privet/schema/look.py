@@ -1,0 +1,245 @@
+"""A look at the cells before a budget is spent: how many miss their declaration.
+
+A misspelt class, another unit or a decimal comma turns every row into the same constant, and the
+encoding says nothing of it, since a word would tell about the rows. The person who holds the table
+may know. What is counted here is exact and covered by no guarantee: it is for that person's
+screen and is kept nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privet.schema.cells import Cells, lookup, number_of, text_of, with_point
+from privet.schema.columns import Categorical, Misdeclared, Numeric
+from privet.schema.label import Allowance, Label
+from privet.schema.tables import open_table
+
+if TYPE_CHECKING:
+    from privet.schema.declared import Schema
+
+NOT_A_NUMBER = "no numbers"
+UNDECLARED = "undeclared"
+OUTSIDE = "out of bounds"
+BEYOND = "beyond the most rows"
+#: how gaps are written by those who do not leave them blank
+_GAPS = ("na", "n/a", "nan", "null", "none", ".", "-", "?")
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The ``[look]`` table of a schema: which shares of cells may miss their declaration.
+
+    Parameters
+    ----------
+    cells : float
+        Of each column.
+    labels : float
+        Of the label, whose misses make whole rows constant.
+    """
+
+    cells: float = 0.05
+    labels: float = 0.01
+
+    def __post_init__(self) -> None:
+        for key in ("cells", "labels"):
+            share = getattr(self, key)
+            known = isinstance(share, int | float) and not isinstance(share, bool)
+            if not known or not 0.0 <= share <= 1.0:
+                raise Misdeclared(f"{key} must be a share between 0 and 1, got {share!r}.", key)
+
+
+@dataclass
+class ColumnLook:
+    """How many cells of one column hold what was not declared, by kind, and what may be why."""
+
+    name: str
+    role: str
+    share: float
+    rows: int = 0
+    missing: int = 0
+    #: whether a gap was provided for by a declared value
+    gaps_declared: bool = False
+    misses: dict[str, int] = field(default_factory=dict)
+    #: how many misses would be hits after a change that a person could make
+    cures: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def affected(self) -> int:
+        """Cells that do not count as they were meant."""
+        return sum(self.misses.values()) + (0 if self.gaps_declared else self.missing)
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether more cells are affected than was declared to be normal."""
+        return self.affected > self.share * self.rows
+
+    @property
+    def hint(self) -> str:
+        """The likeliest cause, in words."""
+        missed = sum(self.misses.values())
+        if self.rows and self.missing == self.rows:
+            return "every cell is empty: is it the right column?"
+        if not missed or self.role == "person":
+            return ""
+        likely = [words for words, count in self.cures.items() if 2 * count > missed]
+        if likely:
+            return likely[0]
+        if missed + self.missing < self.rows:
+            return ""
+        if OUTSIDE in self.misses:
+            return "every cell is outside the bounds: another unit?"
+        if NOT_A_NUMBER in self.misses:
+            return "no cell is a number: categories, or a date?"
+        return "no cell is one of the declared values: another spelling or other codes?"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen of a table, column by column, the label first."""
+
+    columns: tuple[ColumnLook, ...]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.columns[0].rows
+
+    @property
+    def exceeding(self) -> tuple[str, ...]:
+        """Columns of which more cells are affected than was declared to be normal."""
+        return tuple(column.name for column in self.columns if column.exceeds)
+
+
+def looked(schema: Schema, table: Any) -> Look:
+    """Compare every cell of a table with its declaration."""
+    share = schema.look or Tolerance()
+    label = ColumnLook(schema.label.name, "label", share.labels)
+    # a declared class for rows without a label is no label: what they say is lost all the same
+    counts: list[tuple[ColumnLook, Callable[[ColumnLook, Cells], None]]] = [
+        (label, _listed(schema.label))
+    ]
+    for name, column in schema.columns.items():
+        found = ColumnLook(name, "column", share.cells)
+        if isinstance(column, Numeric):
+            found.gaps_declared = column.missing is not None
+            counts.append((found, _numeric(column)))
+        elif isinstance(column, Categorical):
+            counts.append((found, _listed(column)))
+    if schema.person is not None:
+        person = ColumnLook(schema.person.column, "person", share.cells)
+        counts.append((person, _person(Allowance(schema.person))))
+    for batch in open_table(table, schema.file).batches([found.name for found, _ in counts]):
+        for found, count in counts:
+            found.rows += len(batch)
+            count(found, batch.cells(found.name))
+    return Look(tuple(found for found, _ in counts))
+
+
+def _add(to: dict[str, int], what: str, count: Any) -> None:
+    if count:
+        to[what] = to.get(what, 0) + int(count)
+
+
+def _numeric(column: Numeric) -> Callable[[ColumnLook, Cells], None]:
+    def count(found: ColumnLook, cells: Cells) -> None:
+        numbers = cells.numbers()
+        gaps = np.isnan(numbers) & cells.missing()
+        words = np.isnan(numbers) & ~gaps
+        found.missing += int(gaps.sum())
+        _add(found.misses, OUTSIDE, ((numbers < column.low) | (numbers > column.high)).sum())
+        _add(found.misses, NOT_A_NUMBER, words.sum())
+        if words.any():
+            _cure(found, cells, words, _NUMBER_CURES)
+
+    return count
+
+
+def _listed(declared: Categorical | Label) -> Callable[[ColumnLook, Cells], None]:
+    values = declared.classes if isinstance(declared, Label) else declared.categories
+    place = lookup(values)
+    folded = {_folded(value) for value in values}
+    cures: _Cures = (
+        ("another case, blanks or hyphens than declared?", lambda text: _folded(text) in folded),
+        ("a word for a gap, such as NA: leave such cells empty?", _is_gap),
+    )
+
+    def count(found: ColumnLook, cells: Cells) -> None:
+        gaps = cells.missing()
+        unknown = (cells.codes(place) < 0) & ~gaps
+        found.missing += int(gaps.sum())
+        _add(found.misses, UNDECLARED, unknown.sum())
+        if unknown.any():
+            _cure(found, cells, unknown, cures)
+
+    return count
+
+
+def _person(allowance: Allowance) -> Callable[[ColumnLook, Cells], None]:
+    def count(found: ColumnLook, cells: Cells) -> None:
+        found.missing += int(cells.missing().sum())
+        _add(found.misses, BEYOND, allowance.spent(cells).sum())
+
+    return count
+
+
+# -- causes ------------------------------------------------------------------------------------
+
+_Cures = Iterable[tuple[str, Callable[[str], bool]]]
+
+
+def _folded(value: Any) -> str:
+    return "".join(c for c in str(text_of(value)).casefold() if c.isalnum() or c in "<>=+")
+
+
+def _is_gap(text: str) -> bool:
+    return text.strip().casefold() in _GAPS
+
+
+def _is_number(text: str) -> bool:
+    number = number_of(text)
+    return number == number
+
+
+def _without_thousands(text: str) -> str:
+    """A number whose groups of three digits are marked, without the marks; or nothing."""
+    for mark in (",", ".", "'", "\u2019", " ", "\xa0", "\u202f"):
+        head, *groups = text.strip().split(mark)
+        tail = groups[-1][3:] if groups else ""
+        sizes = all(len(group) == 3 for group in groups[:-1]) and groups and len(groups[-1]) >= 3
+        whole = head.lstrip("+-")
+        if sizes and 1 <= len(whole) <= 3 and whole[0] != "0" and not tail[:1].isdigit():
+            return "".join([head, *groups]).replace(",", ".")
+    return ""
+
+
+_NUMBER_CURES: _Cures = (
+    ("a word for a gap, such as NA: leave such cells empty?", _is_gap),
+    (
+        "thousand separators? Write the numbers without them.",
+        lambda text: _is_number(_without_thousands(text)),
+    ),
+    (
+        'a decimal comma? Declare decimal = "," under [file].',
+        lambda text: _is_number(with_point(text)),
+    ),
+    (
+        'a decimal point? Declare decimal = "." under [file].',
+        lambda text: _is_number(text) and "." in text,
+    ),
+)
+
+
+def _cure(found: ColumnLook, cells: Cells, missed: Any, cures: _Cures) -> None:
+    """Count by cause; every miss has one cause at most."""
+    kinds, index = cells.distinct()
+    counts = np.bincount(index[missed], minlength=len(kinds))
+    for place in np.flatnonzero(counts).tolist():
+        text = str(kinds[place])
+        words = next((words for words, works in cures if works(text)), None)
+        if words is not None:
+            _add(found.cures, words, counts[place])
