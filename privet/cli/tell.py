@@ -14,6 +14,9 @@ from privet.cli.show import as_json, facts, free_place, working
 if TYPE_CHECKING:
     from privet.privacy.statement import Facts
 
+#: How the name of a page ends, and of what a statement as text is not.
+PAGES = (".html", ".htm")
+NOT_TEXT = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".png", ".svg")
 Model = Annotated[Path, typer.Argument(help="A model file.")]
 
 
@@ -53,13 +56,28 @@ def statement(
     keeps where the ledger stood when the model was released; with --ledger the statement also says
     what has been spent since and what is left.
     """
-    if out is not None and out.suffix == ".html" and html is None and not json:
+    if out is not None and out.suffix.lower() in PAGES and html is None and not json:
         out, html = None, out  # what the name asks for
+    if html is not None:
+        _refuse_unless_page("--html", html)
+    if out is not None and out.suffix.lower() in NOT_TEXT:
+        raise typer.BadParameter(
+            f"a statement is text or a page, not {out.suffix}: end --out in .txt or .html. A "
+            "browser prints a page as PDF."
+        )
     for place in (out, html):
         if place is not None:
             free_place(place, force=force)
     facts_of = told(model, ledger=ledger, dataset=dataset, declared_by=declared_by)
     _write_statement(facts_of, out=out, html=html, json=json)
+
+
+def _refuse_unless_page(option: str, place: Path) -> None:
+    """Refuse to write a page under a name that other programs would open as something else."""
+    if place.suffix.lower() not in PAGES:
+        raise typer.BadParameter(
+            f"this writes an HTML page: end {option} in .html. A browser prints it as PDF."
+        )
 
 
 def _write_statement(told: Facts, *, out: Path | None, html: Path | None, json: bool) -> None:
@@ -143,6 +161,7 @@ def report(
     privacy.
     """
     target = model.with_suffix(".html") if out is None else out
+    _refuse_unless_page("--out", target)
     free_place(target, force=force)
     write_report(model, target, intervals, evaluation)
     if json:

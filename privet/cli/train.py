@@ -207,7 +207,7 @@ def tell_released(model: Any, out: Path, seconds: float | None, *, json: bool) -
             ("Theorem", guarantee.theorem),
             *(() if seconds is None else (("Took", f"{seconds:.1f} s{mega}"),)),
             ("Next", f"privet statement {out}"),
-            *((("", f"privet report {out}"),) if guarantee.event.regularization > 0.0 else ()),
+            ("", f"privet report {out}"),
         ]
     )
 

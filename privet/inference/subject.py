@@ -6,25 +6,22 @@ noise in the coefficients is known. No row comes here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from privet.errors import DeclarationError, quietly
+from privet.errors import DeclarationError
 from privet.inference.geometry import Geometry, shown_scores
 from privet.inference.variance import FitNoise
 from privet.mechanisms import Design
 from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
 from privet.models._features import Features
-from privet.models.labels import class_weights
-from privet.noise import NOISES
-from privet.privacy import Event
+from privet.models.design import is_one_fit, released_design
 
 Array = NDArray[np.float64]
-MECHANISMS = ("objective", "output")
 #: what an interval takes as given where columns were standardised by a release before the fit
 STANDARDISED = (
     "Columns are in units of the released scales from the released centers, which count as given: "
@@ -49,13 +46,6 @@ class Subject:
             self.design.main,
             0.0 if gap is None else gap.coordinate_sd,
         )
-
-
-def fit_event(event: Event) -> Event:
-    """The event of the fit itself, where other releases came with it."""
-    while event.parts:
-        event = event.parts[0]
-    return event
 
 
 def refuse_unsuited(model: Any) -> None:
@@ -87,30 +77,15 @@ def subject(model: Any) -> Subject:
     """The public side of a fitted model; refuses a model that cannot have intervals."""
     refuse_unsuited(model)
     check_is_fitted(model, "guarantee_")
-    event = fit_event(model.guarantee_.event)
-    if event.mechanism not in MECHANISMS:
+    if not is_one_fit(model):
+        made = model.guarantee_.event.mechanism
         raise DeclarationError(
-            f"There are no intervals for a model by {event.mechanism!r}: they are for output and "
+            f"There are no intervals for a model by {made!r}: they are for output and "
             "objective perturbation, whose noise has a known law in the coefficients."
         )
     geometry = geometry_of(model)
     theta = geometry.parameters(model.coef_, model.intercept_)
-    return Subject(theta, rebuilt_design(model, event), geometry)
-
-
-def rebuilt_design(model: Any, event: Event) -> Design:
-    """The design that the release had; noise and regularisation are the event's own."""
-    weights = class_weights(model.class_weight, model.classes_)
-    mechanism = replace(
-        model._mechanism(len(model.classes_), weights),
-        budget=event.claim,
-        regularization=event.regularization,
-        noise=event.noise,
-    )
-    with quietly():  # the fit has said it
-        design: Design = mechanism.design(event.n, event.m)
-    main = NOISES[event.noise](event.scale, design.parameters)
-    return replace(design, main=main, event=event)
+    return Subject(theta, released_design(model), geometry)
 
 
 def geometry_of(model: Any) -> Geometry:

@@ -83,8 +83,10 @@ def _noise(axes: Any, plan: Plan, plans: list[Plan], values: Sequence[float]) ->
     if plan.gap is not None:
         band = {"color": BLUE, "alpha": 0.18, "lw": 0, "label": "noise, proved range of the mean"}
         axes.fill_between(values, least, mean, **band)
-    axes.plot(values, typical, color=BLUE, lw=2, label="noise, typical table")
-    axes.plot(values, sampling, color=GREY, lw=1.5, ls="--", label="sampling error, typical table")
+    axes.plot(values, typical, color=BLUE, lw=2, label="noise, if columns vary alike")
+    axes.plot(
+        values, sampling, color=GREY, lw=1.5, ls="--", label="sampling error, if columns vary alike"
+    )
     axes.set_title("Error norm of the coefficients, shrinkage undone", fontsize=10, pad=20)
 
 

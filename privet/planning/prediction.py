@@ -1,20 +1,23 @@
-"""What to expect roughly: predictions for a typical table, not theorems.
+"""What to expect roughly of an even table, one whose columns all vary alike: no theorems.
 
 How much a table damps noise, and how far its own coefficients scatter from sample to sample,
 depends on its curvature, which a plan must not look at. Public facts bound its mean over directions
-by ``c R^2/m``; a typical table is taken to have a tenth of that in every direction,
+by ``c R^2/m``; an even table is taken to have a tenth of that in every direction,
 
     kappa = 0.1 c R^2/m,   tau^2 = 0.1 min(c, L^2/K) R^2/m
 
 (``tau^2`` the variance of a row's gradient per coordinate; for a correct probability model it
-equals the curvature). On the embedded census table with 105 columns the tenth was between 0.03 and
-0.2 for epsilon from 3 to 0.1. To first order a coefficient then has
+equals the curvature). On the embedded census table with 105 columns the mean over directions was
+between 0.03 and 0.2 for epsilon from 3 to 0.1. But real tables are not even: a category that few
+rows have is hardly curved at all, and its coefficient moves up to ``(Lam + kappa)/Lam`` times as
+far. On one-hot tables these numbers are three to four times too small for most coefficients; what
+holds for every table is ``bounds.coefficient_noise``. To first order a coefficient has
 
     sampling sd = tau/(sqrt n (Lam + kappa)),   noise sd = sd(b)/(n (Lam + kappa))
 
-with objective perturbation (Wang, Kifer and Lee 2018, with ``H = (Lam + kappa) I``): the
-two meet where ``sd(b) = tau sqrt n``, whatever the curvature. Output perturbation has the sd of its
-noise. Regularisation shrinks a typical model by ``kappa/(Lam + kappa)``, and its noise with it.
+with objective perturbation (Wang, Kifer and Lee 2018, with ``H = (Lam + kappa) I``): the two meet
+where ``sd(b) = tau sqrt n``, whatever the curvature. Output perturbation has the sd of its noise.
+Regularisation shrinks an even table's model by ``kappa/(Lam + kappa)``, and its noise with it.
 """
 
 from __future__ import annotations
@@ -30,14 +33,14 @@ from privet.mechanisms import Design
 from privet.planning.declared import Declared
 from privet.risk import RegularisedRisk
 
-#: a typical table's curvature, relative to the largest mean over directions
+#: an even table's curvature, relative to the largest mean over directions
 TYPICAL_SHARE = 0.1
-#: noise relative to the largest typical coefficients: up to here, and from here on
+#: noise relative to the largest coefficients of an even table: up to here, and from here on
 COMFORTABLE, HOPELESS = 0.002, 0.1
 RULE = (
-    "Rule: noise to signal is the expected noise norm over L R/(Lam + kappa), the longest "
-    f"coefficient vector of a typical table; comfortable up to {COMFORTABLE:g}, hopeless from "
-    f"{HOPELESS:g}."
+    "Rule: the noise-to-signal ratio is the mean norm of the noise over that of the longest "
+    "coefficient vector, both for an even table (its curvature cancels); comfortable up to "
+    f"{COMFORTABLE:g}, hopeless from {HOPELESS:g}."
 )
 #: where a budget is searched for
 SMALLEST_AMOUNT, LARGEST_AMOUNT = 1e-4, 1e3
@@ -45,11 +48,11 @@ SMALLEST_AMOUNT, LARGEST_AMOUNT = 1e-4, 1e3
 
 @dataclass(frozen=True)
 class Typical:
-    """First-order sizes for a typical table.
+    """First-order sizes for an even table.
 
     Standard deviations of a coefficient from sampling and from noise; of the score of a row at the
     norm bound from noise, as released and with the regulariser's shrinkage undone; and the expected
-    noise norm over ``L R/(Lam + kappa)``, the longest coefficient vector that a typical table has.
+    noise norm over ``L R/(Lam + kappa)``, the longest coefficient vector that an even table has.
     """
 
     curvature: float
@@ -84,7 +87,7 @@ def gradient_sd(risk: RegularisedRisk, m: int) -> float:
 
 
 def typical(design: Design) -> Typical:
-    """The sizes for a typical table under this design."""
+    """The sizes for an even table under this design."""
     risk, n = design.risk, design.n
     kappa = typical_curvature(risk, design.m)
     total = risk.regularization + kappa

@@ -11,6 +11,7 @@ from privet.planning.bounds import TAIL
 from privet.planning.prediction import RULE
 from privet.planning.text import WIDTH, line
 from privet.privacy.statement import in_words
+from privet.privacy.statement.facts import at_most
 
 if TYPE_CHECKING:
     from privet.planning.planned import Plan
@@ -43,6 +44,7 @@ def facts(plan: Plan) -> dict[str, Any]:
         "grid_exponent": design.exponent,
         "release_noise": {"least": noise.least, "mean": noise.mean, "high": noise.high},
         "excess_risk": {"beta": TAIL, "bound": plan.excess_risk(), "mean": plan.excess_risk_mean},
+        "coefficient_noise_95": plan.coefficient_noise,
         "zero_risk": plan.zero_risk,
         "typical": {
             "curvature": typical.curvature,
@@ -82,7 +84,7 @@ def table(plan: Plan) -> str:
         "Proved, whatever the table",
         *(line(name, text) for name, text in _proved(plan)),
         "",
-        "Rough, for a typical table",
+        "Rough, for a table whose columns all vary alike (one-hot columns do not)",
         *(line(name, text) for name, text in _rough(plan)),
         "",
         *textwrap.wrap("Verdict: " + plan.verdict_sentence, WIDTH),
@@ -108,10 +110,21 @@ def _proved(plan: Plan) -> list[tuple[str, str]]:
         ("regularization", f"{plan.regularization:.4g} ({_floor_words(plan)})"),
         (f"noise {place}", f"{noise}; {norm}"),
         ("noise on the release", release),
+        ("noise in a coefficient", _coefficient_words(plan)),
         ("tolerance", f"gradient {plan.design.tolerance:.2g}, paid for by {payer}"),
         ("excess training risk", _risk_words(plan)),
         ("an attacker", f"{in_words(plan.declared.budget)} A guess from even odds is {guess}."),
     ]
+
+
+def _coefficient_words(plan: Plan) -> str:
+    size = at_most(plan.coefficient_noise)
+    if plan.gap is None:
+        return f"± {size} in 95 of 100 fits"
+    return (
+        f"at most ± {size} in 95 of 100 fits; near to that for a category that few rows have, less "
+        "for columns that vary more"
+    )
 
 
 def _risk_words(plan: Plan) -> str:
@@ -140,12 +153,12 @@ def _rough(plan: Plan) -> list[tuple[str, str]]:
     return [
         (
             "noise in a coefficient",
-            f"sd {typical.noise_sd:.3g}, {_times(ratio)} the sampling error "
+            f"sd about {typical.noise_sd:.3g}, {_times(ratio)} the sampling error "
             f"({typical.sampling_sd:.3g})",
         ),
         ("they meet", meeting),
-        ("95 % interval", f"coefficient ± {plan.half_width:.3g} (sampling and noise)"),
-        ("noise in a score", f"sd {typical.score_noise:.3g} for a row at the norm bound"),
+        ("95 % interval", f"coefficient ± about {plan.half_width:.3g} (sampling and noise)"),
+        ("noise in a score", f"sd about {typical.score_noise:.3g} for a row at the norm bound"),
     ]
 
 

@@ -22,12 +22,12 @@ from privet.privacy.statement.facts import at_most, percent
 from privet.privacy.statement.promise import KINDS
 from privet.report.evaluation import fragment as evaluation_fragment
 from privet.report.intervals import fragment, matching
-from privet.report.pictures import PICTURES, Picture, band_words
+from privet.report.pictures import drawn, noise_words
 from privet.report.released import Released
 from privet.report.templates import rendered, write_page
 from privet.schema import Schema
 
-TABLE_ROWS = 25
+TABLE_ROWS = 40
 #: Sections of the statement that the report repeats; what the number means is drawn instead.
 SECTIONS = ("promise", "making", "composition", "declared", "trust", "not_covered")
 
@@ -74,11 +74,11 @@ def render(
         tiles=_tiles(released),
         sections=[facts[key] for key in SECTIONS],
         classes=[str(label) for label in model.classes_],
-        pictures=pictures(released),
-        coefficients=released.coefficients[:TABLE_ROWS],
+        pictures=drawn(released),
+        coefficients=released.largest(TABLE_ROWS),
         in_units=released.in_table_units,
         score=released.score_name,
-        band=band_words(released),
+        noise=noise_words(released).removeprefix("Shaded: "),
         intervals="" if intervals is None else fragment(matching(intervals, model)),
         evaluation="" if evaluation is None else evaluation_fragment(_of(model, evaluation)),
         schema=getattr(model, "schema_", ""),
@@ -114,11 +114,6 @@ def shown_together(
         "That is the model alone. This page shows more that was computed from the same rows and "
         f"paid for besides: for all of it together the promise to {guarantee.unit} is {cost}."
     )
-
-
-def pictures(released: Released) -> dict[str, Picture]:
-    """Every picture by its name."""
-    return {name: draw(released) for name, draw in PICTURES.items()}
 
 
 def write(

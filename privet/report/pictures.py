@@ -17,12 +17,12 @@ import numpy as np
 from privet.errors import MissingExtra
 from privet.privacy import ZCDP
 from privet.privacy.odds import attacker_accuracy, detection, posterior, sure_odds
-from privet.privacy.statement.facts import percent
-from privet.report.released import Coefficient, Released, amount
+from privet.privacy.statement.facts import at_most, percent
+from privet.report.released import Released, amount
 from privet.report.svg import COLOURS, STYLE, inline
 
 WIDTH = 4.5
-MOST_BARS = 25
+MOST_BARS = 40
 LONGEST_NAME = 30
 
 
@@ -52,18 +52,17 @@ def _axes(height: float) -> Iterator[tuple[Any, Any]]:
 
 
 def coefficients(released: Released) -> Picture:
-    """The largest coefficients over the band in which noise alone would lie."""
-    shown = released.coefficients[:MOST_BARS]
+    """Released coefficients over the range that noise alone may take up at most."""
+    shown = released.largest(MOST_BARS)
     total, places = len(released.coefficients), np.arange(len(shown))
     with _axes(1.1 + 0.23 * len(shown)) as (figure, axes):
-        _shade(axes.axvspan, shown[0], mirrored=True)
-        if not released.exact:
-            for side in (-1.0, 1.0):
-                edge = side * shown[0].most
-                axes.axvline(edge, color=COLOURS["muted"], linewidth=0.8, linestyle=":", zorder=0)
+        if released.band is not None:
+            axes.axvspan(
+                -released.band, released.band, color=COLOURS["band"], linewidth=0, zorder=0
+            )
         axes.axvline(0.0, color=COLOURS["muted"], linewidth=0.8, zorder=1)
         for place, one in zip(places, shown, strict=True):
-            colour = COLOURS["accent" if one.stands_out else "muted"]
+            colour = COLOURS["muted" if one.rest else "accent"]
             axes.plot([0.0, one.value], [place, place], color=colour, linewidth=1.4, zorder=2)
             axes.plot(one.value, place, "o", markersize=5, color=colour, zorder=3)
         axes.set_yticks(places, [_cut(one.name) for one in shown])
@@ -71,52 +70,56 @@ def coefficients(released: Released) -> Picture:
         axes.set_xlabel(_score_axis(released))
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        svg = inline(figure, "coefficients", "Released coefficients with their noise band")
+        svg = inline(figure, "coefficients", "Released coefficients with the range of the noise")
     which = f"The {len(shown)} largest of {total}" if total > len(shown) else f"All {total}"
-    caption = (
-        f"{which} released coefficients. Shaded: where noise alone would lie 95 times in 100, "
-        f"{band_words(released)}. {_units(released)}"
-    )
-    return Picture("Released coefficients", svg, caption)
+    caption = f"{which} released coefficients, in the order of the columns. {_rest(released)}"
+    return Picture("Released coefficients", svg, caption + noise_words(released))
 
 
-def _shade(span: Callable[..., Any], one: Coefficient, *, mirrored: bool) -> None:
-    """Light up to the noise of a typical table, darker up to what it is at least."""
-    for width, role in ((one.about, "band"), (one.least, "deep")):
-        low = -width if mirrored else one.least / 1e6
-        if role == "band" or one.least < one.about:
-            span(low, width, color=COLOURS[role], linewidth=0, zorder=0)
-
-
-def band_words(released: Released) -> str:
-    """The noise band of a coefficient in words."""
-    one = released.coefficients[0]
+def noise_words(released: Released) -> str:
+    """What public numbers say of the noise in a coefficient, and what they do not."""
+    if released.band is None:
+        return (
+            "This model was chosen by a search among several, so the noise in its coefficients has "
+            "no known law: do not read single coefficients."
+        )
+    size = at_most(released.band, 2)
     if released.exact:
-        return f"± {one.about:.2g}"
+        return (
+            f"Shaded: noise alone moves a coefficient by up to ± {size} in 95 of 100 fits. "
+            f"{_NOT_SAMPLING}"
+        )
     return (
-        f"about ± {one.about:.2g} for a typical column, at least ± {one.least:.2g}, and up to "
-        f"± {one.most:.2g} (dotted) for a category that hardly any row has"
+        f"Shaded: noise alone moves a coefficient by at most ± {size} in 95 of 100 fits, whatever "
+        "the rows. It comes near to that for a category that few rows have, and is less for "
+        f"others; how much less depends on the rows and is private. {_NOT_SAMPLING}"
     )
+
+
+_NOT_SAMPLING = (
+    "Other rows from the same population would move it too. Whether a coefficient differs from "
+    "zero, only private intervals tell: the command privet intervals."
+)
+
+
+def _rest(released: Released) -> str:
+    units = ""
+    if released.in_table_units:
+        units = (
+            "For a category: for being in it. For a number: from the middle of its declared range "
+            "to the upper end. "
+        )
+    if any(each.rest for each in released.coefficients):
+        units += (
+            "The category (other) is for cells that were not declared: perhaps no row has one, and "
+            "then its coefficient is noise alone. "
+        )
+    return units
 
 
 def _score_axis(released: Released) -> str:
     return (
         f"change of the {_cut(released.score_name)}" if released.in_table_units else "coefficient"
-    )
-
-
-def _units(released: Released) -> str:
-    told = ""
-    if released.in_table_units:
-        told = (
-            "For a category: for being in it. For a number: from the middle of its declared range "
-            "to the upper end. "
-        )
-    if released.exact:
-        return told
-    return told + (
-        "How far the noise moves a coefficient depends on the rows and is private; the lower limit "
-        "is proved, on average over the coefficients; the typical table is a rough rule."
     )
 
 
@@ -126,39 +129,33 @@ def _cut(name: str, longest: int = LONGEST_NAME) -> str:
     return short.replace("$", r"\$")  # a dollar would start a formula
 
 
-def signal(released: Released) -> Picture:
-    """All coefficients by size against the noise."""
-    sizes = np.array([abs(one.value) for one in released.coefficients])
-    one = released.coefficients[0]
-    clear, most = int((sizes > one.about).sum()), int((sizes > one.least).sum())
+def sizes(released: Released) -> Picture:
+    """All coefficients by size, beside the most that noise alone comes to."""
+    assert released.band is not None  # this picture is of models with a known noise
+    assert released.noise is not None
+    ordered = np.sort(np.abs([one.value for one in released.coefficients]))[::-1]
     with _axes(3.0) as (figure, axes):
-        bottom = max(float(sizes[sizes > 0].min(initial=one.least)) * 0.7, one.least / 100.0)
-        ranks = np.arange(1, len(sizes) + 1)
-        _shade(axes.axhspan, one, mirrored=False)
-        axes.plot(ranks[:clear], sizes[:clear], "o", markersize=3.5, color=COLOURS["accent"])
-        axes.plot(ranks[clear:], sizes[clear:], "o", markersize=3.5, color=COLOURS["muted"])
+        least = float(ordered[ordered > 0].min(initial=released.band))
+        bottom = max(least * 0.7, released.band / 1e4)
+        axes.axhspan(bottom, released.band, color=COLOURS["band"], linewidth=0, zorder=0)
+        ranks = np.arange(1, len(ordered) + 1)
+        axes.plot(ranks, ordered, "o", markersize=3.5, color=COLOURS["accent"])
         axes.set(yscale="log", xlabel="rank", ylabel="size of the coefficient")
-        axes.set_ylim(bottom, max(float(sizes.max(initial=one.about)), one.about) * 1.6)
-        _name_bands(axes, released)
-        svg = inline(figure, "signal", "Sizes of all coefficients against the noise")
-    proved = "" if released.exact else f" of a typical table, at most {most} out of any"
-    length = f"{released.usual_noise:.3g}"
-    if not released.exact:
-        length = f"about {length} for a typical table, at least {released.noise.least:.3g}"
-    caption = (
-        f"{clear} of {len(sizes)} coefficients stand out of the noise{proved}. As a whole, the "
-        f"released vector has length {released.norm:.3g}; the noise in it has a mean length of "
-        f"{length}."
-    )
-    return Picture("Noise against signal", svg, caption)
-
-
-def _name_bands(axes: Any, released: Released) -> None:
-    one = released.coefficients[0]
-    names = [("noise, typical table", one.about), ("noise, at least", one.least)]
-    for name, level in [("noise", one.about)] if released.exact else names:
+        axes.set_ylim(bottom, max(float(ordered.max(initial=0.0)), released.band) * 1.6)
+        words = "noise" if released.exact else "noise, at most"
         place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-        axes.annotate(name, (0.02, level), (0, -3), va="top", **place)
+        axes.annotate(words, (0.02, bottom), (0, 3), va="bottom", **place)
+        svg = inline(figure, "sizes", "Sizes of all coefficients beside the range of the noise")
+    noise = released.noise
+    length = f"{noise.mean:.3g}"
+    if not released.exact:
+        length = f"between {noise.least:.3g} and {noise.mean:.3g}, whatever the rows"
+    caption = (
+        f"As a whole, the released vector has length {released.norm:.3g}; the noise in it has a "
+        f"mean length of {length}. Large coefficients are often large by their noise: size alone "
+        "does not show that a column matters."
+    )
+    return Picture("Sizes and noise", svg, caption)
 
 
 def attacker(released: Released) -> Picture:
@@ -177,8 +174,9 @@ def attacker(released: Released) -> Picture:
     at = float(detection(promise, np.array([0.05]))[0])
     caption = (
         f"An attacker who knows everything else guesses whether {released.whom} was in the table. "
-        f"No test lies above the line: with 5 % false alarms he finds at most {percent(at)}, "
-        f"and from even odds he is right at most {percent(attacker_accuracy(promise))} of the time."
+        f"No test lies above the line: with 5 % false alarms they find at most {percent(at)}, "
+        f"and from even odds they are right at most {percent(attacker_accuracy(promise))} of the "
+        "time."
     )
     return Picture("What an attacker can find out", svg, caption)
 
@@ -204,7 +202,7 @@ def belief(released: Released) -> Picture:
     moves = [f"{p:.0%} to {percent(q)}" for p, q in zip(examples, reached.tolist(), strict=True)]
     caption = (
         f"How sure the same attacker can become that {released.whom} was in the table, by how sure "
-        f"he was: from {', '.join(moves)} at most{except_for}."
+        f"they were: from {', '.join(moves)} at most{except_for}."
     )
     return Picture("From belief to belief", svg, caption)
 
@@ -216,37 +214,36 @@ def price(released: Released) -> Picture:
     name = "rho" if isinstance(claim, ZCDP) else "epsilon"
     with _axes(3.2) as (figure, axes):
         amounts = [each.amount for each in found]
-        axes.plot(amounts, [each.usual for each in found], color=COLOURS["accent"], linewidth=2)
-        if not released.exact:
-            low, high = [e.noise.least for e in found], [e.noise.mean for e in found]
+        low, high = [e.noise.least for e in found], [e.noise.mean for e in found]
+        if released.exact:
+            axes.plot(amounts, high, color=COLOURS["accent"], linewidth=2)
+        else:
             axes.fill_between(amounts, low, high, color=COLOURS["band"], linewidth=0)
         _mark(axes, released, amount(claim))
         axes.set(xscale="log", yscale="log", xlabel=f"{name} (smaller protects more)")
         axes.set_ylabel("mean length of the noise")
         svg = inline(figure, "price", "Noise in the release against the budget")
-    between = (
-        "Length of the noise in the release."
-        if released.exact
-        else "Length of the noise in the release: between the edges for every table (proved), on "
-        "the line for a typical one (a rough rule)."
-    )
+    between = "" if released.exact else " It is between the edges, whatever the rows (proved)."
     caption = (
-        f"{between} The same declarations at other budgets, regularised as here or as much as the "
-        "budget needs; computed from public quantities."
+        f"Mean length of the noise in the release.{between} The same declarations at other "
+        "budgets, regularized as here or as much as the budget needs; computed from public "
+        "quantities."
     )
     return Picture("The price of privacy", svg, caption)
 
 
 def _mark(axes: Any, released: Released, here: float) -> None:
-    """This release on the price's line, and its length across."""
+    """This release on the price's line or between its edges, and its length across."""
+    assert released.noise is not None
     points: dict[str, Any] = {"textcoords": "offset points"}
     axes.axhline(released.norm, color=COLOURS["warm"], linewidth=1.2, linestyle="--")
     across = ("axes fraction", "data")
-    words = "length of the released vector"
+    words = "length of the release"
     axes.annotate(words, (0.98, released.norm), (0, 3), ha="right", xycoords=across, **points)
-    spot = (here, released.usual_noise)
-    axes.plot(*spot, "o", markersize=7, color=COLOURS["accent"])
-    axes.annotate("this release", spot, (-6, -7), ha="right", va="top", **points)
+    low, high = released.noise.least, released.noise.mean
+    axes.plot([here, here], [low, high], color=COLOURS["accent"], linewidth=2)
+    axes.plot([here] * 2, [low, high], "o", markersize=5, color=COLOURS["accent"])
+    axes.annotate("this release", (here, low), (-6, -7), ha="right", va="top", **points)
 
 
 def _percent(*each: Any) -> None:
@@ -261,6 +258,17 @@ PICTURES: dict[str, Callable[[Released], Picture]] = {
     "attacker": attacker,
     "belief": belief,
     "coefficients": coefficients,
-    "signal": signal,
+    "sizes": sizes,
     "price": price,
 }
+#: those that need the law of the noise, which a model that a search chose has not
+OF_NOISE = ("sizes", "price")
+
+
+def drawn(released: Released) -> dict[str, Picture]:
+    """Every picture that can be drawn of this model, by its name."""
+    return {
+        name: draw(released)
+        for name, draw in PICTURES.items()
+        if released.design is not None or name not in OF_NOISE
+    }

@@ -1,9 +1,9 @@
 """What a released model says about itself and its noise, as numbers for tables and pictures.
 
-The mechanism is built again from the model's declarations and the event's total regularisation, so
-every noise level below is a function of public quantities. Objective perturbation's effect on a
-coefficient depends on the curvature of the rows, which is private; what is told is the least that
-it is for every table ("at least"), and what it is for the plan's typical table ("about").
+Every noise level below is a function of public quantities. How far objective perturbation moves a
+coefficient depends on the curvature that the rows give it, which is private: what is told is the
+most that it is for every table. Whether a coefficient differs from zero is not told here; that
+takes the curvature, which private intervals pay for.
 """
 
 from __future__ import annotations
@@ -16,38 +16,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.errors import DataError, DeclarationError, quietly
+from privet.errors import DeclarationError, quietly
 from privet.losses.multiclass import sum_zero_basis
-from privet.mechanisms import Mechanism
-from privet.mechanisms.gap import least_response
 from privet.mechanisms.release import Design
-from privet.models.labels import class_weights
-from privet.noise import NOISES
-from privet.planning.bounds import ReleaseNoise, release_noise
-from privet.planning.prediction import typical_curvature
+from privet.models.design import fit_event, is_one_fit, released_design, released_mechanism
+from privet.planning.bounds import ReleaseNoise, coefficient_noise, release_noise
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from privet.report.marginal import coordinate_quantile
 from privet.schema import Effect, Schema
+from privet.schema.columns import OTHER
 
 Array = NDArray[np.float64]
-TAIL = 0.05
 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One released number with half-widths of its 95 % noise band, in the same unit."""
+    """One released number."""
 
     name: str
     value: float
-    least: float  # for every table
-    about: float  # for a typical table; the same where the noise is known exactly
-    most: float  # for a column that is zero in every row, where nothing holds the noise back
     told: str = ""  # in the table's own units, where a schema gives them
-
-    @property
-    def stands_out(self) -> bool:
-        """Whether noise alone would hardly be that large."""
-        return abs(self.value) > self.about
+    rest: bool = False  # of the category for cells that no declared category has
 
 
 @dataclass(frozen=True)
@@ -58,28 +46,9 @@ class Released:
     schema: Schema | None = None
 
     @cached_property
-    def mechanism(self) -> Mechanism:
-        """The mechanism as declared, before the rule or the floor chose its regularisation."""
-        model = self.model
-        weights = class_weights(model.class_weight, model.classes_)
-        return model._mechanism(len(model.classes_), weights)  # type: ignore[no-any-return]
-
-    @cached_property
-    def design(self) -> Design:
-        """The design that the release had: noise and regularisation are the event's own."""
-        event = self.model.guarantee_.event
-        if event.regularization == 0.0:
-            raise DataError(
-                "This model was chosen by a search, and a report draws the noise of a single fit. "
-                "`privet statement` tells what was promised; train once with the parameters found "
-                "for a report."
-            )
-        # of a composite, the part that its own numbers are taken from
-        kind = next((part.noise for part in event.parts if part.scale == event.scale), event.noise)
-        same = replace(self.mechanism, regularization=event.regularization, noise=kind)
-        design = same.design(event.n, event.m)
-        main = NOISES[kind](event.scale, design.parameters)
-        return replace(design, main=main, event=event)
+    def design(self) -> Design | None:
+        """The design that the release had; None for a model that a search chose."""
+        return released_design(self.model) if is_one_fit(self.model) else None
 
     @property
     def promise(self) -> Budget:
@@ -96,13 +65,13 @@ class Released:
 
     @property
     def exact(self) -> bool:
-        """Whether the noise on a coefficient is known exactly, or only at least."""
-        return self.design.gap is None
+        """Whether the noise on a coefficient is known exactly, or only at most."""
+        return self.design is not None and self.design.gap is None
 
     @cached_property
-    def noise(self) -> ReleaseNoise:
-        """Bounds on the norm of the noise in the released vector."""
-        return release_noise(self.design)
+    def noise(self) -> ReleaseNoise | None:
+        """Bounds on the norm of the noise in the released vector, where there are any."""
+        return None if self.design is None else release_noise(self.design)
 
     @property
     def norm(self) -> float:
@@ -110,32 +79,28 @@ class Released:
         model = self.model
         offset = model.intercept_ / float(model.norm_bound)
         length = float(np.hypot(np.linalg.norm(model.coef_), np.linalg.norm(offset)))
-        two_rows = self.mechanism.loss.family != "margin" and len(model.classes_) == 2
+        two_rows = self._family != "margin" and len(model.classes_) == 2
         return length / np.sqrt(2.0) if two_rows else length
 
     @cached_property
-    def band(self) -> tuple[float, float, float]:
-        """Half-widths that noise on an entry of ``coef_`` keeps 95 times in 100.
+    def band(self) -> float | None:
+        """The half-width that noise on an entry of ``coef_`` keeps in 95 of 100 fits, at most.
 
-        At least, about and at most: with output perturbation they are one number.
+        In the units that coefficients are shown in; with output perturbation it is exact.
         """
-        design = self.design
-        width = coordinate_quantile(design.main, TAIL) * self._mixing
-        if self.exact:
-            return width, width, width
-        least = least_response(design.risk, design.n, design.m)
-        most = 1.0 / (design.n * design.risk.regularization)
-        return width * least, width * typical_response(design), width * most
+        if self.design is None:
+            return None
+        return coefficient_noise(self.design) * self._mixing * abs(self._factor)
 
     @property
-    def usual_noise(self) -> float:
-        """Mean norm of the noise in the release for a typical table."""
-        return usual_noise(self.design)
+    def _family(self) -> str:
+        family: str = self.model._loss(len(self.model.classes_)).family
+        return family
 
     @property
     def _mixing(self) -> float:
         """Length of the direction of released parameters that one coefficient is."""
-        if self.mechanism.loss.family == "margin":
+        if self._family == "margin":
             return 1.0
         basis = sum_zero_basis(len(self.model.classes_))
         one = basis[0] if len(self.model.classes_) > 2 else basis[1] - basis[0]
@@ -149,30 +114,39 @@ class Released:
         plain = self.model.features_are_columns
         return plain and self.schema is not None and self.schema.rows == "scaled"
 
+    @property
+    def _factor(self) -> float:
+        """From ``coef_`` to the numbers shown."""
+        schema = self.schema if self.in_table_units else None
+        return self._sign * (1.0 if schema is None else schema.factor)
+
     @cached_property
     def coefficients(self) -> list[Coefficient]:
-        """Every coefficient without the intercept, largest first.
+        """Every coefficient without the intercept, in the order of the columns.
 
         With a schema a number's value is the change of the score from the middle of its declared
         range to the upper end, and a category's the change for being in it, so that they compare.
+        What stands for undeclared cells comes last: perhaps no row has one, and then its
+        coefficient is noise alone.
         """
-        factor = self.schema.factor if self.schema is not None and self.in_table_units else 1.0
-        factor *= self._sign
         told = self._told()
-        least, about, most = (width * abs(factor) for width in self.band)
         found = [
             Coefficient(
                 self._name(row, column),
-                float(self.model.coef_[row, column]) * factor,
-                least,
-                about,
-                most,
+                float(self.model.coef_[row, column]) * self._factor,
                 told=told[column].format(row) if told else "",
+                rest=self.schema is not None and self.feature_names[column].endswith(f"={OTHER}"),
             )
             for row in range(len(self.model.coef_))
             for column in range(self.model.coef_.shape[1])
         ]
-        return sorted(found, key=lambda each: -abs(each.value))
+        return sorted(found, key=lambda each: each.rest)
+
+    def largest(self, count: int) -> list[Coefficient]:
+        """The ``count`` largest, declared columns before the rest, in the order of the columns."""
+        every = self.coefficients
+        by_size = sorted(range(len(every)), key=lambda i: (every[i].rest, -abs(every[i].value)))
+        return [every[i] for i in sorted(by_size[:count])]
 
     def _told(self) -> list[_Told]:
         if self.schema is None or not self.in_table_units:
@@ -217,44 +191,28 @@ class Released:
         """Noise in the release had the budget been ``factors`` times this one.
 
         The regularisation stays, except where a small budget needs more: the public rule would
-        raise it with the noise, and the price would hide in the shrinkage.
+        raise it with the noise, and the price would hide in the shrinkage. What came with the fit
+        keeps its share of the budget.
         """
         event, found = self.model.guarantee_.event, []
+        own, mechanism = fit_event(event), released_mechanism(self.model)
         for factor in factors.tolist():
             try:
-                other = replace(
-                    self.mechanism,
-                    budget=scaled(event.claim, factor),
-                    regularization=event.regularization,
-                )
+                other = replace(mechanism, budget=scaled(own.claim, factor))
                 with quietly():
-                    design = other.design(event.n, event.m)
+                    design = other.design(event.n, own.m)
             except DeclarationError:
                 continue  # no such budget, or no design for it
-            at = amount(event.claim) * factor
-            found.append(Price(at, release_noise(design), usual_noise(design)))
+            found.append(Price(amount(event.claim) * factor, release_noise(design)))
         return found
 
 
 @dataclass(frozen=True)
 class Price:
-    """Noise in the release at one budget: proved bounds, and for a typical table."""
+    """Proved bounds on the noise in the release at one budget."""
 
     amount: float
     noise: ReleaseNoise
-    usual: float
-
-
-def typical_response(design: Design) -> float:
-    """How far a typical table's minimiser moves with ``b``, to first order."""
-    risk = design.risk
-    return 1.0 / (design.n * (risk.regularization + typical_curvature(risk, design.m)))
-
-
-def usual_noise(design: Design) -> float:
-    """Mean norm of the noise in the release for a typical table."""
-    norm = design.main.expected_norm
-    return norm if design.gap is None else norm * typical_response(design)
 
 
 @dataclass(frozen=True)

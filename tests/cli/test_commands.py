@@ -103,6 +103,18 @@ def test_plan_refuses_and_misuse() -> None:
 # -- report --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["x.pdf", "x.docx", "x"])
+def test_a_page_is_not_written_under_another_name(people: Path, tmp_path: Path, name: str) -> None:
+    model, out = people / "model.privet", tmp_path / name
+    asked = [run("report", model, "--out", out), run("statement", model, "--html", out)]
+    if name != "x":
+        asked.append(run("statement", model, "--out", out))
+    for each in asked:
+        assert each.exit_code == 2
+        assert ".html" in each.stderr
+    assert not (tmp_path / name).exists()
+
+
 def test_report_goes_beside_the_model(people: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.privet"
     model.write_bytes((people / "model.privet").read_bytes())

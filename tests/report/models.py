@@ -27,7 +27,21 @@ KINDS: dict[str, Any] = {
     "declared regularization": lambda: LogisticRegression(1.0, regularization=0.1).fit(
         *two_classes()
     ),
+    "standardized": lambda: LogisticRegression(
+        2.0, standardize="private", column_bounds=(-1.0, 1.0)
+    ).fit(*two_classes()),
 }
+
+
+def one_hot(n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
+    """Three columns of categories, some common, some rare, the last of each empty."""
+    generator = np.random.default_rng()
+    shares = np.array([0.5, 0.3, 0.15, 0.04, 0.009, 0.001, 0.0])
+    parts = [np.eye(7)[generator.choice(7, size=n, p=shares)] for _ in range(3)]
+    x = np.concatenate(parts, axis=1) / np.sqrt(3.0)
+    log_odds = x @ np.tile([1.0, -1.0, 0.5, 2.0, -2.0, 1.0, 0.0], 3)
+    y = (generator.random(n) < 1.0 / (1.0 + np.exp(-log_odds))).astype(int)
+    return x, y
 
 
 def with_schema() -> Any:
