@@ -1,0 +1,33 @@
+"""Every way in which Privet releases something about private rows, each on a small made-up table.
+
+One list for the laws that hold for all of them. ``MODULES`` says which releases each file of
+``privet/mechanisms`` is at work in; a new file there must be entered.
+"""
+
+from tests.laws.releases import answers, linear, measures, searches  # noqa: F401  (they enter)
+from tests.laws.releases.registry import RELEASES, Draw, Published, Words
+
+#: A release in which the file's noise, bound or rule is at work.
+MODULES: dict[str, str] = {
+    "objective": "logistic objective pure",
+    "gaussian_objective": "logistic objective gaussian zcdp",
+    "gap": "logistic objective pure",
+    "prepared": "logistic objective pure",
+    "output": "logistic output gaussian zcdp",
+    "regularization": "logistic output pure",
+    "release": "logistic objective pure",
+    "additive": "logistic output gaussian zcdp",
+    "moments": "gaussian mixture pure",
+    "matrix": "intervals zcdp",
+    "two_matrices": "intervals wang2018",
+    "counts": "evaluate pure",
+    "selection": "partition pure",
+    "kernel_minimiser": "semi tddl pure",
+    "projection": "semi kernel_noise zcdp",
+    "function": "function zcdp",
+    "path": "function zcdp",
+    "sparse_vector": "sparse pure",
+    "distinguishing": "ball pure",
+}
+
+__all__ = ["MODULES", "RELEASES", "Draw", "Published", "Words"]

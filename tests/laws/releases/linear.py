@@ -1,0 +1,105 @@
+"""Fits of models that are linear in the columns or in a public map of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privet import LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet.kernels import KernelLogisticRegression, KernelSVC
+from privet.privacy import Budget
+from tests.laws.releases.registry import (
+    APPROX,
+    PURE,
+    ROOT,
+    Draw,
+    Published,
+    added,
+    fitted,
+    people,
+    public_points,
+    published,
+    release,
+)
+
+BOUNDS = (-1.0, 1.0)
+COLUMNS = 3
+
+
+def fit(name: str, kind: Any, *attributes: str, classes: int = 2, **declared: Any) -> None:
+    """Enter a model's fit."""
+
+    def run(seed: int | None) -> Published:
+        x, y = people(classes)
+        labels = None if classes == 2 else list(range(classes))
+        model = kind(**declared, classes=labels, insecure_seed=seed).fit(x, y)
+        event = model.guarantee_.event
+        stages = list(event.parts[1:])
+
+        def claim(_: Any) -> list[Draw]:
+            found = fitted(model._revisit(x, y).design)
+            if "standardize" in declared:
+                found.append(added(stages.pop(0), 2 * COLUMNS))
+            if "components" in declared:  # sums and counts of each cell, in every round
+                centers = stages.pop(0)
+                cells = classes * int(declared["components"]) * (COLUMNS + 1)
+                found += [added(centers, cells)] * len(centers.curves)
+            assert not stages
+            return found
+
+        names = ("coef_", "intercept_", *attributes)
+        output = ("coef_",) if declared.get("mechanism") == "output" else ()
+        return published(
+            event,
+            {name: getattr(model, name) for name in names},
+            claim,
+            None if "frequencies_" in attributes else (),
+            output + (("center_",) if "center_" in attributes else ()),
+        )
+
+    release(name)(run)
+
+
+_BUDGETS: dict[str, Budget] = {"pure": PURE, "zcdp": ROOT, "approx": APPROX}
+for _kind, _model in (("logistic", LogisticRegression), ("svc", LinearSVC)):
+    for _mechanism in ("objective", "output"):
+        fit(f"{_kind} {_mechanism} pure", _model, budget=PURE, mechanism=_mechanism)
+        for _noise in ("laplace", "gaussian"):
+            for _name in ("zcdp", "approx"):
+                fit(
+                    f"{_kind} {_mechanism} {_noise} {_name}",
+                    _model,
+                    budget=_BUDGETS[_name],
+                    mechanism=_mechanism,
+                    noise=_noise,
+                )
+        fit(f"{_kind} {_mechanism} classes", _model, classes=3, budget=ROOT, mechanism=_mechanism)
+
+_STANDARDIZED: dict[str, Any] = {"standardize": "private", "column_bounds": BOUNDS}
+for _name, _budget in _BUDGETS.items():
+    fit(
+        f"logistic standardized {_name}",
+        LogisticRegression,
+        "center_",
+        "scale_",
+        budget=_budget,
+        **_STANDARDIZED,
+    )
+fit("logistic weighted", LogisticRegression, budget=PURE, class_weight={0: 1.0, 1: 3.0})
+fit("svc smooth hinge", LinearSVC, budget=PURE, loss="smooth_hinge", fit_intercept=False)
+fit("gaussian pure", LargeMarginGaussian, classes=3, budget=PURE, covariance="diagonal")
+fit("gaussian huber", LargeMarginGaussian, classes=3, budget=ROOT, loss="huber")
+fit("gaussian mixture pure", LargeMarginGaussian, "centers_", budget=PURE, components=2)
+fit("gaussian mixture zcdp", LargeMarginGaussian, "centers_", budget=ROOT, components=2)
+fit(
+    "gaussian mixture standardized",
+    LargeMarginGaussian,
+    "centers_",
+    "center_",
+    "scale_",
+    budget=ROOT,
+    components=2,
+    **_STANDARDIZED,
+)
+fit("kernel svc", KernelSVC, "frequencies_", budget=PURE, n_frequencies=8)
+fit("kernel svc points", KernelSVC, budget=ROOT, public_points=public_points())
+fit("kernel logistic", KernelLogisticRegression, "frequencies_", budget=ROOT, n_frequencies=8)

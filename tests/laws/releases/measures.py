@@ -1,0 +1,135 @@
+"""Evaluations, thresholds and confidence intervals."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from privet import ZCDP, LogisticRegression, PureDP, confidence_intervals, evaluate
+from privet import fit_with_intervals as fit_both
+from privet.evaluation import choose_threshold
+from privet.privacy import Event
+from tests.laws.releases.registry import (
+    APPROX,
+    PURE,
+    ROOT,
+    ROWS,
+    Draw,
+    Published,
+    added,
+    fitted,
+    people,
+    published,
+    release,
+)
+
+
+@cache
+def trained() -> Any:
+    """A model of other rows, with noise that is not under test."""
+    return LogisticRegression(PureDP(3.0), insecure_seed=7).fit(*people(2, ROWS + 50))
+
+
+trained()
+
+
+def counted(event: Event) -> Draw:
+    """Independent noise on each of the event's cells, exact in earnest."""
+    assert event.mechanism == "histogram"
+    kind = "independent laplace" if event.noise == "laplace" else "gaussian"
+    return Draw(kind, event.scale, 1, event.m, exact=True)
+
+
+def evaluation(name: str, budget: Any, **declared: Any) -> None:
+    """Enter an evaluation."""
+
+    def run(seed: int | None) -> Published:
+        x, y = people()
+        groups = np.arange(len(y)) % 2 if "group_values" in declared else None
+        found = evaluate(
+            trained(), x, y, budget=budget, insecure_seed=seed, groups=groups, **declared
+        )
+        numbers = {
+            "measures": [(m.lower, m.upper) for m in found.measures],
+            **{f"counts {table}": cells for table, cells in found.counts.items()},
+        }
+        event = found.guarantee.event
+        return published(event, numbers, [counted(part) for part in event.parts])
+
+    release(name)(run)
+
+
+evaluation("evaluate pure", PURE)
+evaluation("evaluate zcdp", ROOT)
+evaluation("evaluate approx", APPROX)
+evaluation("evaluate groups", PURE, measures=["accuracy", "groups"], group_values=[0, 1])
+
+
+def threshold(name: str, budget: Any, measure: Any) -> None:
+    """Enter the choice of a threshold."""
+
+    def run(seed: int | None) -> Published:
+        found = choose_threshold(
+            trained(),
+            *people(),
+            budget=budget,
+            candidates=[-0.4, -0.1, 0.2, 0.5],
+            measure=measure,
+            insecure_seed=seed,
+        )
+        numbers = {"threshold": found.threshold, "values": found.values}
+        return published(found.guarantee.event, numbers, [counted(found.guarantee.event)])
+
+    release(name)(run)
+
+
+threshold("threshold pure", PURE, "balanced_accuracy")
+threshold("threshold zcdp", ROOT, "f1")
+threshold("threshold cost", APPROX, {"false_positive": 1.0, "false_negative": 5.0})
+
+PARAMETERS = 4  # three columns and the intercept
+BOTH = PARAMETERS * (PARAMETERS + 1)  # the triangles of two matrices
+
+
+def logistic(seed: int | None) -> Any:
+    """The model whose coefficients get intervals."""
+    return LogisticRegression(PureDP(3.0), regularization=0.05, insecure_seed=seed)
+
+
+def matrices(model: Any, found: Any, numbers: dict[str, Any], entries: int = BOTH) -> Published:
+    """The fit's draws and those of the matrices; one word seeds the simulation behind the ends."""
+    pair, event = found.uncertainty.released, found.guarantee.event
+    numbers |= {"lower": found.lower, "upper": found.upper}
+    numbers |= {"hessian": pair.hessian, "covariance": pair.covariance}
+    x, y = people(2, 2000)
+
+    def claim(_: Any) -> list[Draw]:
+        fit = fitted(model._revisit(x, y).design)
+        return [*fit, *[added(event, entries)] * len(event.curves)]
+
+    return published(event, numbers, claim, [1])
+
+
+def intervals(name: str, budget: Any, entries: int = BOTH, calibration: str | None = None) -> None:
+    """Enter intervals for a model's coefficients."""
+
+    def run(seed: int | None) -> Published:
+        x, y = people(2, 2000)
+        model = logistic(seed).fit(x, y)
+        found = confidence_intervals(model, x, y, budget=budget, calibration=calibration)
+        return matrices(model, found, {}, entries)
+
+    release(name)(run)
+
+
+intervals("intervals pure", PureDP(100.0))
+intervals("intervals zcdp", ZCDP(20.0))
+intervals("intervals wang2018", ZCDP(50.0), PARAMETERS**2, "wang2018")
+
+
+@release("fit with intervals")
+def _fit_with_intervals(seed: int | None) -> Published:
+    model, found = fit_both(logistic(seed), *people(2, 2000), budget=ZCDP(40.0), share=0.5)
+    return matrices(model, found, {"coef_": model.coef_})

@@ -1,0 +1,134 @@
+"""The list of releases, and what an entry of it is.
+
+A release is a function of the seed (None: the operating system's source, as in earnest). It returns
+what was published, the event that covers it, and the draws that this event claims.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet import ZCDP, ApproxDP, PureDP
+from privet.errors import PrivetWarning, quietly
+from privet.mechanisms import Design
+from privet.noise import Law
+from privet.privacy import Event
+
+Array = NDArray[np.float64]
+Words = list[NDArray[np.uint64]]
+ROWS = 400
+PURE, ROOT, APPROX = PureDP(1.5), ZCDP(0.4), ApproxDP(1.5, 1e-6)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """``count`` draws of a law on ``dimension`` coordinates.
+
+    ``exact`` are those that OpenDP draws where the source is the operating system's. ``choice`` are
+    those that decide something instead of being added to a published number.
+    """
+
+    kind: str
+    scale: float
+    dimension: int
+    count: int
+    exact: bool = field(default=False, compare=False)
+    choice: bool = field(default=False, compare=False)
+    #: of the noise that the grid is made for, where it is not this one
+    grid: float | None = field(default=None, compare=False)
+
+
+Claim = Callable[[Words], list[Draw]]
+
+
+@dataclass(frozen=True)
+class Published:
+    """What went out: numbers by name, the event that covers them, and the draws it claims.
+
+    ``words`` says how many words may be read apart from noise, call by call (the order of the rows,
+    the number of runs ...), for given ones; None where public features were drawn.
+    """
+
+    event: Event
+    numbers: dict[str, Array]
+    claim: Claim
+    words: Callable[[Words], list[int]] | None
+
+    #: of the numbers, those that the noise is added to: they move in proportion to it
+    linear: tuple[str, ...] = ()
+
+
+Run = Callable[[int | None], Published]
+RELEASES: dict[str, Run] = {}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Advice about tables this small is not the point here."""
+    with quietly(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivetWarning)
+        yield
+
+
+def release(name: str) -> Callable[[Run], Run]:
+    """Enter a release into the list."""
+
+    def enter(run: Run) -> Run:
+        assert name not in RELEASES, name
+        RELEASES[name] = quiet()(run)
+        return run
+
+    return enter
+
+
+def published(
+    event: Event,
+    numbers: dict[str, Any],
+    claim: Claim | Sequence[Draw],
+    words: Callable[[Words], list[int]] | Sequence[int] | None = (),
+    linear: tuple[str, ...] = (),
+) -> Published:
+    """Numbers as arrays; draws and words as functions of the words that were read."""
+    arrays = {name: np.asarray(value, dtype=np.float64) for name, value in numbers.items()}
+    draws = claim if callable(claim) else lambda _: list(claim)
+    read = words if words is None or callable(words) else lambda _: list(words)
+    return Published(event, arrays, draws, read, linear)
+
+
+def drawn(law: Law, count: int = 1, *, exact: bool = False, choice: bool = False) -> Draw:
+    """A draw of a law of the house."""
+    return Draw(law.kind, law.scale, law.dimension, count, exact, choice)
+
+
+def added(event: Event, dimension: int, count: int = 1) -> Draw:
+    """The event's noise, added to a value: OpenDP's where it is Gaussian."""
+    return Draw(event.noise, event.scale, dimension, count, exact=event.noise == "gaussian")
+
+
+def fitted(design: Design) -> list[Draw]:
+    """The draws of a fit: the noise that the event claims, and what pays for the gap."""
+    assert (design.main.kind, design.main.scale) == (design.event.noise, design.event.scale)
+    exact = design.event.mechanism == "output" and design.main.kind == "gaussian"
+    gap = [] if design.gap is None else [drawn(design.gap)]
+    return [drawn(design.main, exact=exact), *gap]
+
+
+def people(classes: int = 2, n: int = ROWS) -> tuple[Array, NDArray[np.int_]]:
+    """Made-up rows in the unit ball, whose labels can be learnt."""
+    rng = np.random.default_rng(classes)
+    truth = rng.normal(size=(3, classes))
+    x = rng.uniform(-0.55, 0.55, (n, 3))
+    scores = x @ truth + 0.2 * rng.normal(size=(n, classes))
+    return x, scores.argmax(axis=1)
+
+
+def public_points(count: int = 6) -> Array:
+    """Points of nobody."""
+    return np.random.default_rng(5).uniform(-0.5, 0.5, (count, 3))
