@@ -23,7 +23,6 @@ from privet.audit.exact import worst_loss
 from privet.audit.finding import Finding
 from privet.audit.neighbours import Table, allows_opposite_rows
 from privet.audit.profile import POINTS, densities, pairs
-from privet.audit.recovered import recovered_noise, release_many, release_singly
 from privet.audit.replay import (
     MakeRows,
     gap_bound,
@@ -32,7 +31,7 @@ from privet.audit.replay import (
     random_table,
     worst_replay,
 )
-from privet.audit.samplers import check_noise
+from privet.audit.samplers import check_noise, recovered_noise, release_many, release_singly
 from privet.errors import InfeasibleBudget, quietly
 from privet.mechanisms import Design, Mechanism
 from privet.privacy.curves import Curve, GaussianCurve

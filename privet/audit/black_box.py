@@ -14,8 +14,7 @@ from scipy.special import betaincinv
 
 from privet.audit.exact import noise_vector
 from privet.audit.finding import FALSE_ALARM
-from privet.audit.minima import minimisers
-from privet.audit.neighbours import Array, Pair, Table
+from privet.audit.neighbours import Array, Pair, Table, minimisers
 from privet.mechanisms import Design
 from privet.randomness import Randomness
 

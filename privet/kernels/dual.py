@@ -25,7 +25,7 @@ from privet.kernels.base import Kernel, count
 from privet.kernels.gram import Gram
 from privet.losses.margin import MarginLoss
 from privet.mechanisms.kernel_minimiser import COEFFICIENTS
-from privet.minimise.threads import one_thread
+from privet.minimise.certified import one_thread
 from privet.risk import RegularisedRisk
 
 Array = NDArray[np.float64]

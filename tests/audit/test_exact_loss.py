@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from privet.audit.battery import shift_claim
-from privet.audit.exact import objective_loss, worst_loss
+from privet.audit.exact import objective_loss, search, worst_loss
 from privet.audit.neighbours import Pair, Table, allows_opposite_rows
-from privet.audit.search import search
 from privet.errors import InfeasibleBudget, RegularizationRaised
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation

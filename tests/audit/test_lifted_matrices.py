@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.audit.matrices import declared_distance, matrix_distance
+from privet.audit.replay import declared_matrix_distance, matrix_distance
 from privet.losses import JointHuber, Loss, Softmax
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms.matrix import SecondMoments
@@ -87,12 +87,14 @@ def worst(moments: SecondMoments, lifted: Lifted, rng: np.random.Generator) -> f
 
 
 def declared(moments: SecondMoments, lifted: Lifted) -> float:
-    return declared_distance(moments.design(N, lifted.columns))
+    return declared_matrix_distance(moments.design(N, lifted.columns))
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_lifted_neighbours_stay_within_the_declared_distance(loss: Loss, covariance: str) -> None:
+def test_lifted_neighbours_stay_within_the_declared_distance(
+    loss: Loss, covariance: str
+) -> None:
     for budget in (ZCDP(1.0), PureDP(1.0)):
         lifted = Lifted(3, BOUND, CONSTANT, covariance)
         if isinstance(loss, JointHuber):
@@ -103,7 +105,7 @@ def test_lifted_neighbours_stay_within_the_declared_distance(loss: Loss, covaria
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_right_angles_come_near_the_declared_distance(loss: Loss) -> None:
+def test_right_angles_come_near_the_declared_matrix_distance(loss: Loss) -> None:
     lifted = Lifted(2, BOUND, CONSTANT)
     moments = moments_of(loss, lifted)
     found = worst(moments, lifted, np.random.default_rng())

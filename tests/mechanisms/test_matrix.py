@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import chi2, gamma
 
-from privet.audit.matrices import declared_distance, worst_matrix_replay
+from privet.audit.replay import declared_matrix_distance, worst_matrix_replay
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.losses.second_moments import joint_bound
 from privet.mechanisms.matrix import SecondMoments, half_vector, symmetric, triangle
@@ -123,7 +123,7 @@ def moments(loss: Loss, budget: Budget, bound: float = 1.0, kind: type = SecondM
 @each_budget
 @each_kind
 @pytest.mark.parametrize("loss", EACH_LOSS, ids=name_of)
-def test_neighbours_stay_within_the_declared_distance(
+def test_neighbours_stay_within_the_declared_matrix_distance(
     loss: Loss, kind: type, budget: Budget
 ) -> None:
     for bound in (1.0, 3.0):
@@ -132,7 +132,7 @@ def test_neighbours_stay_within_the_declared_distance(
 
 
 @pytest.mark.parametrize("loss", [Logistic(), HuberHinge()], ids=name_of)
-def test_the_declared_distance_is_nearly_reached(loss: Loss) -> None:
+def test_the_declared_matrix_distance_is_nearly_reached(loss: Loss) -> None:
     measured, declared = worst_matrix_replay(moments(loss, ZCDP(1.0)), 40, 2)
     assert measured > 0.98 * declared
 
@@ -264,7 +264,7 @@ def test_many_entries_ask_for_gaussian_noise_and_few_may_not() -> None:
     assert many.noise.kind == "gaussian"
     few = moments(Logistic(), ApproxDP(1.0, 1e-12)).design(1000, 1)
     assert few.noise.kind == "laplace"
-    assert declared_distance(few) >= few.event.sensitivity
+    assert declared_matrix_distance(few) >= few.event.sensitivity
 
 
 @given(factor=st.sampled_from([0.1, 3.0, 40.0]), size=st.floats(0.01, 10.0))

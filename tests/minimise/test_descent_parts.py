@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from privet.losses import Logistic
 from privet.minimise.curvature import Curvature, Memory, Scaling
-from privet.minimise.linesearch import SHORT, LineSearch
+from privet.minimise.descent import SHORT, LineSearch
 from privet.minimise.objective import Objective
 from privet.risk import RegularisedRisk
 from privet.rows import ArrayRows, arrays

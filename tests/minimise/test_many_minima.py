@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from privet.errors import DeclarationError, NotConverged
 from privet.losses import LOSSES, Logistic
-from privet.minimise import curvature_at, many, minimise, minimise_many
+from privet.minimise import batch, curvature_at, minimise, minimise_many
 from privet.rows import ArrayRows
 from tests.minimise.hostile_tables import TABLES, gradient, make_loss, problem
 
@@ -53,7 +53,7 @@ def test_batches_and_sparse_rows_change_nothing(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(
         minimise_many(risk, sparse, linears, tolerance=1e-12), whole, atol=1e-9
     )
-    monkeypatch.setattr(many, "LARGEST_BATCH", 3)
+    monkeypatch.setattr(batch, "LARGEST_BATCH", 3)
     np.testing.assert_allclose(
         minimise_many(risk, rows, linears, tolerance=1e-12), whole, atol=1e-9
     )
@@ -63,9 +63,9 @@ def test_slow_paths_get_a_factor_of_their_own(monkeypatch: pytest.MonkeyPatch) -
     x, codes = TABLES["census"]
     risk, rows, codes = problem(Logistic(), x, codes, 1e-3)
     alone = []
-    monkeypatch.setattr(many, "PATIENCE", 1)
+    monkeypatch.setattr(batch, "PATIENCE", 1)
     monkeypatch.setattr(
-        many, "minimise", lambda *args, **terms: alone.append(1) or minimise(*args, **terms)
+        batch, "minimise", lambda *args, **terms: alone.append(1) or minimise(*args, **terms)
     )
     start = minimise(risk, rows, tolerance=1e-6).certified()
     linears = draws(4, rows.m, 1.0)

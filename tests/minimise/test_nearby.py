@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 from privet.losses import LOSSES, Logistic
-from privet.minimise import curvature_at, many, minimise, minimise_many
+from privet.minimise import batch, curvature_at, minimise, minimise_many
+from privet.minimise.batch import Bent, Nearby, nearby_stride
 from privet.minimise.curvature import Curvature, Curvatures, Memory, Scaling
 from privet.minimise.descent import Endings, Limits, descend
-from privet.minimise.nearby import Bent, Nearby, nearby_stride
 from privet.minimise.objective import Objective
 from privet.risk import RegularisedRisk
 from privet.rows import ArrayRows
@@ -67,7 +67,7 @@ def test_it_saves_reads_of_the_table(form: Any, monkeypatch: pytest.MonkeyPatch)
         read.clear()
         minimise_many(risk, rows, linears, tolerance=TOLERANCE, start=start)
         totals.append(sum(read))
-        monkeypatch.setattr(many, "_nearby", lambda *_: None)
+        monkeypatch.setattr(batch, "_nearby", lambda *_: None)
     assert totals[0] < 0.8 * totals[1]
 
 

@@ -15,10 +15,9 @@ from privet.datasets import census_like
 from privet.errors import DeclarationError, NotConverged
 from privet.losses import LOSSES, Logistic
 from privet.minimise import Solution, Status, minimise, rounding_floor
-from privet.minimise.cost import prefers_newton
-from privet.minimise.lbfgs import lbfgs
-from privet.minimise.newton import newton, sample_stride
+from privet.minimise.certified import prefers_newton
 from privet.minimise.objective import Objective
+from privet.minimise.solvers import lbfgs, newton, sample_stride
 from privet.risk import RegularisedRisk
 from privet.rows import ArrayRows
 from tests.minimise.hostile_tables import TABLES, gradient, make_loss, problem

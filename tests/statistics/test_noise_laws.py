@@ -9,8 +9,13 @@ import pytest
 
 from privet.audit.finding import Finding
 from privet.audit.neighbours import Table
-from privet.audit.recovered import recovered_noise, release_many, release_singly
-from privet.audit.samplers import check_noise, same_law
+from privet.audit.samplers import (
+    check_noise,
+    recovered_noise,
+    release_many,
+    release_singly,
+    same_law,
+)
 from privet.losses import HuberHinge, Logistic, Loss, Softmax
 from privet.mechanisms import MECHANISMS, ObjectivePerturbation
 from privet.noise import NOISES, Noise
