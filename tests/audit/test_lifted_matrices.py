@@ -92,9 +92,7 @@ def declared(moments: SecondMoments, lifted: Lifted) -> float:
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_lifted_neighbours_stay_within_the_declared_distance(
-    loss: Loss, covariance: str
-) -> None:
+def test_lifted_neighbours_stay_within_the_declared_distance(loss: Loss, covariance: str) -> None:
     for budget in (ZCDP(1.0), PureDP(1.0)):
         lifted = Lifted(3, BOUND, CONSTANT, covariance)
         if isinstance(loss, JointHuber):
