@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from privet.evaluation.calibration import calibration_error
+from privet.evaluation.calibration import calibration_error, tenth_of
 from privet.evaluation.consistent import Counts, alone, joined, merged
 from privet.evaluation.rates import Array, Ratios
 from privet.evaluation.roc import NoisyCurves
-from privet.evaluation.tables import BINS, TENTHS, Table
+from privet.evaluation.tables import BINS, Table
 from privet.mechanisms.counts import Histogram
 
 Part = tuple[str, str, Array, Array]  # measure, of what, cells of the numerator and denominator
@@ -71,8 +71,7 @@ def read(
         if name in ("scores", "ranks"):
             readings.append(_areas(table, values, law, public))
         if name in ("calibration", "ranks"):
-            tenths = counts[name] if name == "calibration" else merged(counts[name], _into(table))
-            readings += _reliability(tenths, public)
+            readings += _reliability(counts[name], table, public)
     return reduce(Reading.beside, readings), told
 
 
@@ -194,21 +193,21 @@ def _group_parts(table: Table, public: Public) -> list[Part]:
     return parts
 
 
-def _reliability(counts: Counts, public: Public) -> list[Reading]:
+def _reliability(counts: Counts, table: Table, public: Public) -> list[Reading]:
     """Observed frequencies in the tenths of the probability, and the calibration error."""
     shape, parts = (2, BINS), list[Part]()
     for b in range(BINS):
         what = f"probability {b / BINS:.1f} to {(b + 1) / BINS:.1f}"
         rows = _indicator(shape, (slice(None), b))
         parts.append(("observed frequency", what, _indicator(shape, (1, b)), rows))
-    error = calibration_error(counts, public.level)
-    return [_rates(counts, parts, public), _named((("calibration error", "all bins"),), *error)]
+    error = calibration_error(counts, table.edges, public.level)
+    tenths = merged(counts, _into(table))
+    return [_rates(tenths, parts, public), _named((("calibration error", "all bins"),), *error)]
 
 
 def _into(table: Table) -> Array:
     """Which of the cells (class, tenth) each cell (class, finer bin) is a part of."""
-    tenth = np.searchsorted(TENTHS, [0.0, *table.cuts], side="right")
-    return np.asarray(np.kron(np.eye(2), np.eye(BINS)[tenth]), dtype=np.float64)
+    return np.asarray(np.kron(np.eye(2), np.eye(BINS)[tenth_of(table.edges)]), dtype=np.float64)
 
 
 PARTS = {"confusion": _confusion_parts, "groups": _group_parts}

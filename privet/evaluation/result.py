@@ -120,10 +120,16 @@ class Evaluation:
         return json.dumps(self.to_json(), indent=2, allow_nan=False)
 
     def note(self) -> str:
-        """Which intervals cover at least as often as the level, rather than as often."""
+        """What the calibration error is, and which intervals cover more often than the level."""
         found = [name for name in AT_LEAST if self.all(name)]
-        words = f"The interval of the {' and the '.join(found)} covers at least that often."
-        return words if found else ""
+        if not found:
+            return ""
+        binned = self.counts.get("ranks", self.counts.get("calibration", [[]]))
+        return (
+            "Calibration error: over tenths of the probability, with the probability of a row "
+            f"rounded to the middle of one of {len(binned[0])} bins. "
+            f"The interval of the {' and the '.join(found)} covers at least that often."
+        )
 
     def headline(self) -> str:
         """What this is, in a line or two."""
@@ -182,5 +188,5 @@ def _measure(record: dict[str, Any]) -> Measure:
         float(record["upper"]),
     )
     if not 0.0 <= found.lower <= found.upper <= 1.0:
-        raise ValueError("an interval that is none")
+        raise ValueError("not an interval")
     return found

@@ -6,8 +6,8 @@
                    (more than two classes: group x right or not)
     scores         true class x bin of the score                    AUC
                    (more than two classes: one such table for each class against the rest)
-    calibration    positive or not x bin of its probability         frequencies, calibration error
-                   (more than two classes: right or not x bin of the predicted class's probability)
+    calibration    positive or not x thirtieth of its probability   frequencies, calibration error
+                   (more than two classes: right or not x that of the predicted class)
     ranks          true class x finer bins of the probability       both, for two classes
 
 A table pays for all that is read from it. Fewer tables leave more of the budget for each; a table
@@ -33,6 +33,9 @@ MEASURES = ("accuracy", "confusion", "auc", "calibration", "groups")
 #: Bins of a probability, equally wide: 0 to 0.1 and so on.
 BINS = 10
 TENTHS = np.arange(1, BINS) / BINS
+#: Parts of a tenth that are counted where no AUC needs finer bins: their middles stand for the
+#: probabilities in them, and a third of the width has a ninth of the error.
+FINER = 3
 #: Bins of a score: between these, powers of two.
 FEWEST_BINS, MOST_BINS = 16, 128
 #: Accuracy is what everybody reads: its table's noise counts this many times.
@@ -48,6 +51,13 @@ class Table:
     weight: float  # predicted noise variance over sampling variance, up to a common factor
     touched: int = 1
     cuts: tuple[float, ...] = ()  # of a probability, where bins are not equally wide
+
+    @property
+    def edges(self) -> Array:
+        """Ends of the bins of a probability, from 0 to 1."""
+        if self.cuts:
+            return np.array([0.0, *self.cuts, 1.0])
+        return np.linspace(0.0, 1.0, self.shape[-1] + 1)
 
     @property
     def cells(self) -> int:
@@ -150,7 +160,8 @@ def tables(
         tested = 1 if classes == 2 else classes
         found.append(Table("scores", (tested, 2, bins), 1.2 * bins, tested))
     if "calibration" in measures:
-        found.append(Table("calibration", (2, BINS), 1.5 * BINS))
+        size = FINER * BINS
+        found.append(Table("calibration", (2, size), 1.5 * size))
     return tuple(found)
 
 

@@ -1,11 +1,11 @@
 """What a guarantee leaves to an attacker who knows every other row.
 
-Two tables differ in one record; he sees the release and must say which it was.
+Two tables differ in one record; the attacker sees the release and must say which it was.
 
-    attacker_accuracy   how often he is right at most, from even odds
-    detection           how often he finds the record at most, at a given rate of false alarms
+    attacker_accuracy   how often they are right at most, from even odds
+    detection           how often they find the record at most, at a given rate of false alarms
     sure_odds           by how much the odds can change, and in which share of releases by more
-    posterior           how sure he can be after the release, given how sure he was
+    posterior           how sure they can be after the release, given how sure they were
 
 All follow from the budget, not from a table. Hits and false alarms:
 
@@ -87,25 +87,37 @@ def detection(budget: Budget, false_alarms: Array) -> Array:
 
 
 def sure_odds(budget: Budget) -> tuple[float, float]:
-    """(epsilon, rare): the odds change by at most ``e^epsilon``, but for releases this ``rare``.
+    """(epsilon, rare): the odds rise or fall by more than ``e^epsilon`` in releases this ``rare``.
 
         pure eps        eps, never more
-        (eps, delta)    eps - log(1 - delta/rare), rare = 10 delta
-        rho-zCDP        rho + 2 sqrt(rho log(1/rare)), rare = 1e-6
+        (eps, delta)    eps - log(1 - delta/r), r = (rare + a delta)/(1 + a), a = e^-eps,
+                        rare = 10 delta
+        rho-zCDP        rho + 2 sqrt(rho log((1 + a)/rare)), a = e^-(the same with a = 0),
+                        rare = 1e-6
+
+    ``rare`` bounds both ways together, whether the record was in the table or not: ``P`` is the law
+    of the release in the one case, ``Q`` in the other, and the roles may be exchanged.
 
     An (eps, delta) guarantee does *not* say that the odds change by more than ``e^eps`` only with
-    probability delta. Where they do by more than ``e^(eps + t)``, on S, ``P(S) <= e^eps Q(S) +
-    delta`` and ``Q(S) <= e^-(eps + t) P(S)``, so ``P(S) <= delta/(1 - e^-t)`` (Kasiviswanathan and
-    Smith 2014, Lemma 3.3). The third line is Markov's inequality for the Renyi divergence (Bun and
-    Steinke 2016, the proof of Proposition 1.3).
+    probability delta. Where ``P > e^(eps + t) Q``, on S, ``P(S) <= e^eps Q(S) + delta`` and ``Q(S)
+    <= e^-(eps + t) P(S)``, so ``P(S) <= r = delta/(1 - e^-t)`` (Kasiviswanathan and Smith 2014,
+    Lemma 3.3). Where ``Q > e^(eps + t) P``, on S', ``e^(eps + t) P(S') <= Q(S') <= e^eps P(S') +
+    delta``, so ``P(S') <= e^-eps delta/(e^t - 1) = e^-eps (r - delta)``. A symmetric release comes
+    up to both at once, so their sum is the share of releases. Under zCDP Markov's inequality for
+    the Renyi divergence (Bun and Steinke 2016, the proof of Proposition 1.3) gives ``P(S) <=
+    e^(-(eps - rho)^2/(4 rho))``, and ``P(S') <= e^-eps`` times that.
     """
     if isinstance(budget, PureDP):
         return budget.epsilon, 0.0
     if isinstance(budget, ApproxDP):
         rare = min(TIMES * budget.delta, (1.0 + budget.delta) / 2.0)  # a probability below 1
-        return budget.epsilon - math.log1p(-budget.delta / rare), rare
+        back = math.exp(-budget.epsilon)
+        one_way = (rare + back * budget.delta) / (1.0 + back)
+        return budget.epsilon - math.log1p(-budget.delta / one_way), rare
     assert isinstance(budget, ZCDP)  # the third and last kind
-    return budget.rho + 2.0 * math.sqrt(budget.rho * math.log(1.0 / RARE)), RARE
+    rise = budget.rho + 2.0 * math.sqrt(budget.rho * math.log(1.0 / RARE))
+    both = math.log1p(math.exp(-rise)) - math.log(RARE)
+    return budget.rho + 2.0 * math.sqrt(budget.rho * both), RARE
 
 
 def posterior(epsilon: float, priors: Array) -> Array:

@@ -126,12 +126,26 @@ def test_auc_and_calibration_agree_alone_and_from_one_table() -> None:
     both = evaluate(model(), x, y, budget=LARGE, measures=["auc", "calibration"])
     area = evaluate(model(), x, y, budget=LARGE, measures=["auc"])
     bins = evaluate(model(), x, y, budget=LARGE, measures=["calibration"])
-    assert str(bins).endswith("The interval of the calibration error covers at least that often.")
+    assert "of 30 bins. The interval of the calibration error covers at least that often." in str(
+        bins
+    )
     assert both.auc.estimate == pytest.approx(area.auc.estimate, abs=0.01)
     for one, other in zip(both.calibration, bins.calibration, strict=True):
         if other.upper - other.lower < 0.5:
             assert one.estimate == pytest.approx(other.estimate, abs=0.05)
     assert list(both.counts) == ["ranks"]
+
+
+@pytest.mark.parametrize("asked", [["auc", "calibration"], ["calibration"]])
+def test_the_calibration_error_is_near_to_the_usual_one(asked: list[str]) -> None:
+    """With the mean of the probabilities in each tenth, not with its middle."""
+    x, y, _ = table(ROWS, 2)
+    found = evaluate(model(), x, y, budget=LARGE, measures=asked).get("calibration error")
+    given, hit = model().predict_proba(x)[:, 1], np.asarray(y) == model().classes_[1]
+    tenth = np.minimum((10 * given).astype(int), 9)
+    usual = np.abs(np.bincount(tenth, hit - given, minlength=10)).sum() / len(y)
+    assert found.lower - 1e-3 <= usual
+    assert found.estimate <= usual + 0.003  # the estimate takes off what sampling adds
 
 
 def test_fewer_measures_are_more_exact() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import binom, binomtest, norm
 from sklearn.metrics import roc_auc_score
 
@@ -14,6 +15,7 @@ from privet.evaluation.consistent import Counts, alone, joined
 from privet.evaluation.rates import Array, Ratios
 from privet.evaluation.roc import NoisyCurves
 from privet.evaluation.spread import normal_classes, spread
+from privet.evaluation.tables import tables
 
 SIMULATIONS = 2000
 #: passed but for one run in a million where the coverage is from 0.937 to 0.963
@@ -195,6 +197,9 @@ def test_joined_tables_agree_and_are_less_noisy() -> None:
     assert declared < 32.0 * 0.75 * 0.9  # less than one table alone, made to add up
 
 
+EDGES = np.linspace(0.0, 1.0, 11)
+
+
 def reliability(shift: float, n: int, scale: float) -> tuple[Counts, float]:
     """Ten bins whose observed frequencies are off by ``shift`` towards one half."""
     middle = (np.arange(10) + 0.5) / 10
@@ -208,7 +213,7 @@ def reliability(shift: float, n: int, scale: float) -> tuple[Counts, float]:
 @pytest.mark.parametrize(("n", "scale"), [(2000, 4.0), (20_000, 4.0), (20_000, 30.0)])
 def test_a_calibration_error_is_covered_as_often_as_is_said(n: int, scale: float) -> None:
     table, error = reliability(0.04 * np.sqrt(20_000 / n), n, scale)
-    estimate, lower, upper = calibration_error(table, 0.95)
+    estimate, lower, upper = calibration_error(table, EDGES, 0.95)
     inside = ((lower <= error) & (error <= upper)).sum()
     assert LOWEST <= inside <= binom.ppf(1 - 5e-7, SIMULATIONS, 0.975)
     assert estimate.mean() == pytest.approx(error, abs=0.3 * np.median(upper - lower))
@@ -216,18 +221,42 @@ def test_a_calibration_error_is_covered_as_often_as_is_said(n: int, scale: float
     assert (estimate <= upper).all()
 
 
+@pytest.mark.parametrize("slope", [1.0, 1.25])
+@pytest.mark.parametrize("edges", ["ranks", "calibration"])
+def test_the_usual_calibration_error_is_covered(slope: float, edges: str) -> None:
+    """Scores normal in log-odds, true log-odds ``slope`` times as large, exact means in tenths.
+
+    The middle of a tenth is far from the mean of the probabilities in it.
+    """
+    n, scale = 20_000, 4.0
+    asked = ("auc", "calibration") if edges == "ranks" else ("calibration",)
+    (table,) = tables(asked, 2, 0, 16)
+    score = norm.isf((np.arange(200_000) + 0.5) / 200_000) * 2.0 - 1.0
+    given, true = expit(score), expit(slope * score)
+    tenth = np.minimum((10 * given).astype(int), 9)
+    usual = np.abs(np.bincount(tenth, true - given, minlength=10)).sum() / len(score)
+    places = np.clip(np.searchsorted(table.edges, given, side="right") - 1, 0, table.shape[1] - 1)
+    cells = [np.bincount(places, w, minlength=table.shape[1]) for w in (1.0 - true, true)]
+    law = np.concatenate(cells) / len(score)
+    counts = np.random.default_rng().multinomial(n, law / law.sum(), SIMULATIONS)
+    found = alone(counts + noise(scale, counts.shape), n, 2.0 * scale**2, 12.0 * scale**4)
+    estimate, lower, upper = calibration_error(found, table.edges, 0.95)
+    assert ((lower <= usual + 1e-9) & (usual <= upper)).sum() >= LOWEST
+    assert estimate.mean() == pytest.approx(usual, abs=0.003)
+
+
 def test_a_perfect_calibration_is_covered_and_not_inflated() -> None:
     table, _ = reliability(0.0, 2000, 4.0)
-    estimate, lower, upper = calibration_error(table, 0.95)
+    estimate, lower, upper = calibration_error(table, EDGES, 0.95)
     assert (lower <= 1e-9).sum() >= LOWEST
     assert (upper > 0.005).all()  # even where the noise makes the gaps look too small
-    raw = gaps(table).total
+    raw = gaps(table, EDGES).total
     assert estimate.mean() < 0.4 * raw.mean()
 
 
 def test_folded_gaps_have_the_moments_that_are_used() -> None:
     table, _ = reliability(0.02, 2000, 4.0)
-    found = gaps(table)
+    found = gaps(table, EDGES)
     one = Gaps(10**9, found.found[:1], found.variance[:1], np.zeros((10, 10)))
     sizes = np.abs(found.found[:1])
     mean, sd, skew = (value[0] for value in one.moments(sizes))

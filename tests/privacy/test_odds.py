@@ -14,8 +14,9 @@ from privet.privacy.odds import detection, posterior, sure_odds
 
 
 def tail(shift: float, epsilon: float) -> float:
-    """How often a Gaussian of this shift changes the odds by more than ``e^epsilon``."""
-    return float(norm.sf(epsilon, loc=shift**2 / 2.0, scale=shift))
+    """How often a Gaussian of this shift moves the odds by more than ``e^epsilon``, either way."""
+    law = norm(loc=shift**2 / 2.0, scale=shift)
+    return float(law.sf(epsilon) + law.cdf(-epsilon))
 
 
 @pytest.mark.parametrize("rho", [1e-4, 0.01, 0.2, 1.0, 5.0])
@@ -44,8 +45,28 @@ def test_approximate_odds_hold_for_the_worst_release(delta: float) -> None:
     epsilon = 0.7
     most, rare = sure_odds(ApproxDP(epsilon, delta))
     step = most - epsilon
-    worst = delta / -math.expm1(-step)  # m - e^epsilon m e^-(epsilon + t) = delta
-    assert worst == pytest.approx(rare)
+    # rise: m - e^epsilon m e^-(epsilon + t) = delta, and fall: the same with P and Q exchanged
+    rise = delta / -math.expm1(-step)
+    fall = rise * math.exp(-most)
+    assert rise + fall == pytest.approx(rare)
+
+
+def test_the_share_counts_odds_that_fall_too() -> None:
+    """A symmetric release with four outcomes: the odds rise in one, fall in another, far enough."""
+    epsilon, delta = 0.1, 0.01
+    most, rare = sure_odds(ApproxDP(epsilon, delta))
+    factor = math.exp(most)
+    rise = delta / (1.0 - math.exp(epsilon - most))
+    p = np.array([rise, rise / factor, 0.0, 0.0])
+    q = p[[1, 0, 3, 2]]
+    left = 1.0 - p.sum()
+    p[2:], q[2:] = left / 2.0, left / 2.0
+    for first, second in ((p, q), (q, p)):  # it keeps (epsilon, delta)
+        assert np.maximum(first - math.exp(epsilon) * second, 0.0).sum() <= delta * (1 + 1e-9)
+    ratios = np.log(p / q)
+    beyond = float(p[np.abs(ratios) > most * (1 - 1e-9)].sum())
+    assert beyond == pytest.approx(rare)
+    assert beyond > 1.5 * rise  # a bound on one way alone would be far off
 
 
 def test_a_pure_budget_has_no_exception() -> None:
