@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DataError, DeclarationError, PrivetError
 from privet.models._base import PrivateLinearClassifier
+from privet.models._published import refuse_published
 from privet.models.labels import encode_labels
 from privet.privacy.receipt import Receipt
 
@@ -143,6 +144,7 @@ def subject(model: Any) -> Subject:
             f"{type(last).__name__} is not a Privet classifier: it has no guarantee and no "
             "declared classes. Only a released model may be evaluated as if it were public."
         )
+    refuse_published(last)
     return Subject(model, last)
 
 

@@ -22,6 +22,7 @@ from privet.kernels.sessions import Session
 from privet.kernels.transcript import Transcript, load_transcript
 from privet.kernels.vector import VectorSession
 from privet.models._numbers import table_shape
+from privet.models._published import refuse_published
 from privet.privacy import Event
 from privet.privacy.guarantee import Guarantee
 from privet.randomness import source
@@ -175,6 +176,19 @@ class Curated(KernelAnswering):
     def decision_function(self, X: ArrayLike) -> Array:
         """The same as ``answer``: positive for the second class."""
         return self.answer(X)
+
+    @property
+    def publishes_queries(self) -> bool:
+        """Whether what is asked becomes public: a query lands in the transcript as it is.
+
+        Not where a vector was released: then nothing is noted.
+        """
+        return not isinstance(self.__dict__.get("_session"), VectorSession)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy on these rows, not private; refused where asking would publish the rows."""
+        refuse_published(self)
+        return float(super().score(X, y, sample_weight))
 
     # -- files ---------------------------------------------------------------------------------
 

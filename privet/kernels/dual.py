@@ -14,7 +14,7 @@ factorisation. The path that the solver takes is not released.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,26 @@ from numpy.typing import NDArray
 from privet.errors import NotConverged
 from privet.kernels.base import Kernel, count
 from privet.kernels.gram import Gram
-from privet.losses.margin import MarginLoss
+from privet.losses.margin import HingeLoss, MarginLoss
 from privet.mechanisms.kernel_minimiser import COEFFICIENTS
 from privet.minimise.certified import one_thread
 from privet.risk import RegularisedRisk
 
 Array = NDArray[np.float64]
 
-# A quadratic phase takes a handful of steps and the damped phase of these losses a few dozen; the
-# cap stops only a kernel that is not positive semidefinite.
-MOST_STEPS = 500
+# A quadratic phase takes a handful of steps and the damped phase a few dozen; the cap stops only a
+# kernel that is not positive semidefinite.
+MOST_STEPS = 2_000
 MOST_PRODUCTS = 2_000
+# Sharp knees are reached by way of wider ones, each solved to this share of L R.
+WIDEST_KNEE, SHARPER, ROUGH = 0.5, 0.25, 1e-3
+# A system is first solved to this share of its right-hand side. At a sharp knee one row can be
+# nearly all of that side, so from this step on every system is solved to the tolerance.
+FORCING = 0.01
+ROUGH_STEPS = 20
+# A step along a direction is at most this long, and Newton's own where the slope has ended there.
+LONGEST = 2.0**20
+FLAT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -81,18 +90,30 @@ def kernel_minimum(
     """
     assert isinstance(risk.loss, MarginLoss)  # the one family with a scalar dual
     gram = Gram(kernel, x)
+    state = _State(np.zeros(gram.n), np.zeros(gram.n), 0.0)
+    for loss in softened(risk.loss):  # each knee from where the wider one before it ended
+        rough = max(tolerance, ROUGH * risk.row_gradient)
+        search = _Search(replace(risk, loss=loss), loss, gram, targets)
+        state, _ = search.run(state, rough, ROUGH_STEPS)
     search = _Search(risk, risk.loss, gram, targets)
-    state = search.start()
-    for _ in range(MOST_STEPS):
-        residual, curvature = search.residual(state)
-        gradient = risk.regularization * gram.norm_above(residual)
-        if gradient <= tolerance and search.small(state):
-            return search.finish(state, x, kernel, gradient)
-        state = search.step(state, residual, curvature, tolerance)
-    raise NotConverged(
-        "The kernel minimiser did not reach its certified gap; nothing is released. Check that "
-        "the kernel is positive semidefinite."
-    )
+    state, gradient = search.run(state, tolerance, MOST_STEPS)
+    if gradient > tolerance or not search.small(state):
+        raise NotConverged(
+            "The kernel minimiser did not reach its certified gap; nothing is released. Check that "
+            "the kernel is positive semidefinite."
+        )
+    return search.finish(state, x, kernel, gradient)
+
+
+def softened(loss: MarginLoss) -> list[MarginLoss]:
+    """The same hinge with wider knees, widest first: near its own minimum each takes few steps.
+
+    From zero, the rows on a sharp knee would have to be found one by one.
+    """
+    if not isinstance(loss, HingeLoss):
+        return []
+    widths = [WIDEST_KNEE * SHARPER**k for k in range(60)]
+    return [replace(loss, h=width) for width in widths if width > loss.h / SHARPER]
 
 
 @dataclass(frozen=True)
@@ -108,9 +129,16 @@ class _Search:
     def n(self) -> int:
         return len(self.y)
 
-    def start(self) -> _State:
-        """``w = 0``."""
-        return _State(np.zeros(self.n), np.zeros(self.n), 0.0)
+    def run(self, state: _State, tolerance: float, most: int) -> tuple[_State, float]:
+        """Steps until the gradient is certified below ``tolerance``, at most ``most`` of them."""
+        for number in range(most + 1):
+            residual, curvature = self.residual(state)
+            gradient = self.risk.regularization * self.gram.norm_above(residual)
+            if number == most or (gradient <= tolerance and self.small(state)):
+                break
+            forcing = FORCING if number < ROUGH_STEPS else 0.0
+            state = self.step(state, residual, curvature, (forcing, tolerance))
+        return state, gradient
 
     def residual(self, state: _State) -> tuple[Array, Array]:
         """Coefficients of ``w - w_a``, and the losses' curvatures."""
@@ -123,33 +151,46 @@ class _Search:
         most = COEFFICIENTS * self.loss.row_gradient_bound / self.risk.regularization
         return float(np.abs(state.beta).sum()) <= most
 
-    def value(self, scores: Array, square: float) -> float:
-        losses = self.loss.margin_value(self.y * scores)
-        return float(losses.mean()) + 0.5 * self.risk.regularization * square
-
-    def step(self, state: _State, residual: Array, curvature: Array, tolerance: float) -> _State:
-        """A Newton direction and a step along it that lowers the objective."""
+    def step(
+        self, state: _State, residual: Array, curvature: Array, digits: tuple[float, float]
+    ) -> _State:
+        """A Newton direction and the lowest point of the objective along it."""
         if not self.small(state):  # the dual point is; its step lowers the objective too
             return self.at(state.beta - residual)
-        delta, move = self.direction(residual, curvature, tolerance)
-        cross, length = float(state.beta @ move), float(delta @ move)
-        slope = -self.risk.regularization * float(residual @ move)  # of -J along the direction
-        before, t = self.value(state.scores, state.square), 1.0
-        while t > 1e-10:
-            square = state.square + 2.0 * t * cross + t * t * length
-            after = self.value(state.scores + t * move, square)
-            # where the objective cannot resolve the step any more, Newton's own step is right
-            if after <= before - 1e-4 * t * slope or slope <= 1e-13 * abs(before):
-                break
-            t *= 0.5
-        return self.at(state.beta + t * delta)
+        delta, move = self.direction(residual, curvature, *digits)
+        return self.at(state.beta + self.length(state, delta, move) * delta)
+
+    def length(self, state: _State, delta: Array, move: Array) -> float:
+        """Where the slope of ``J`` along ``delta`` is zero, by bisection.
+
+        The slope grows with the step, and it is computed without a difference of values: it tells
+        uphill from downhill where the objective itself has no digits left, as near a sharp knee.
+        """
+        lam, y = self.risk.regularization, self.y
+        cross, square = lam * float(state.beta @ move), lam * float(delta @ move)
+
+        def slope(t: float) -> float:
+            pull = self.loss.margin_slope(y * (state.scores + t * move))
+            return float((pull * y) @ move) / self.n + cross + t * square
+
+        low, high = 0.0, 1.0
+        while slope(high) < 0.0 and high < LONGEST:
+            low, high = high, 2.0 * high
+        if low == 0.0 and slope(1.0) <= FLAT * abs(slope(0.0)):
+            return 1.0  # as good as the bottom: Newton's own step
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+        return 0.5 * (low + high)
 
     def at(self, beta: Array) -> _State:
         """The state of these coefficients, computed anew: sums of moves would drift."""
         scores = self.gram @ beta
         return _State(beta, scores, max(float(beta @ scores), 0.0))
 
-    def direction(self, residual: Array, curvature: Array, tolerance: float) -> tuple[Array, Array]:
+    def direction(
+        self, residual: Array, curvature: Array, forcing: float, tolerance: float
+    ) -> tuple[Array, Array]:
         """``(Lam + C K/n) delta = -Lam residual`` by conjugate gradients in ``<u, v> = u'Kv``.
 
         Returns ``delta`` and ``K delta``. The system is self-adjoint and positive in that inner
@@ -162,7 +203,7 @@ class _Search:
         delta, move = np.zeros(self.n), np.zeros(self.n)
         size = first = max(float(r @ kr), 0.0)
         # a superlinear forcing term, and no more digits than the certificate asks for
-        target = first * min(0.01, math.sqrt(first) / self.risk.row_gradient) ** 2
+        target = first * min(forcing, math.sqrt(first) / self.risk.row_gradient) ** 2
         target = max(target, (0.1 * tolerance) ** 2)
         for _ in range(MOST_PRODUCTS):
             if size <= target:

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from scipy.special import gammaln, kve
+from scipy.special import gamma as gamma_function
+from scipy.special import kve
 from sklearn.metrics.pairwise import laplacian_kernel
 
 from privet.errors import DataError, DeclarationError
@@ -75,7 +76,9 @@ class Matern(_Stationary):
     """``2^(1-nu)/Gamma(nu) s^nu K_nu(s)`` with ``s = 2 sqrt(nu gamma) |x - z|``.
 
     ``gamma = 1/(2 l^2)`` for the length scale ``l``, so that ``nu -> inf`` is the Gaussian kernel
-    of the same ``gamma``. ``nu`` = 1/2 is ``exp(-|x - z|/l)``.
+    of the same ``gamma``. ``nu`` = 1/2 is ``exp(-|x - z|/l)``. From 0.05 to 50: the kernel falls
+    from 1 like ``s^(2 nu)``, so below 0.05 it tells rows apart that are closer than any distance
+    that double precision can hold, and what could be computed would not be a kernel.
     """
 
     nu: float = 1.5
@@ -83,8 +86,11 @@ class Matern(_Stationary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if positive("nu", self.nu) > 50.0:
-            raise DeclarationError(f"nu must be at most 50, got {self.nu!r}: use Gaussian instead.")
+        if not 0.05 <= positive("nu", self.nu) <= 50.0:
+            raise DeclarationError(
+                f"nu must be from 0.05 to 50, got {self.nu!r}. Use 0.5 (a rough surface) to 2.5 (a "
+                "smooth one), or Gaussian instead of a larger one."
+            )
 
     def __call__(self, a: Any, b: Any) -> Array:
         """``K(a_i, b_j)``; distances by differences, since the kernel has a kink at zero."""
@@ -95,11 +101,29 @@ class Matern(_Stationary):
             return np.asarray((1.0 + s) * np.exp(-s))
         if self.nu == 2.5:
             return np.asarray((1.0 + s + s * s / 3.0) * np.exp(-s))
-        near = np.clip(s, 1e-8, 1e3)  # K_nu is infinite at zero, the product is 1
-        log = (1.0 - self.nu) * math.log(2.0) - gammaln(self.nu) + self.nu * np.log(near) - near
-        return np.asarray(
-            np.where(s > 1e-8, np.minimum(np.exp(log) * kve(self.nu, near), 1.0), 1.0)
-        )
+        return _matern(s, float(self.nu))
+
+
+def _matern(s: Array, nu: float) -> Array:
+    """The Matern function of any distance; 1 only where it is 1 to the last bit.
+
+    ``K_nu`` is infinite at zero and overflows before it for a large ``nu``: there the first terms
+    of the series (Abramowitz and Stegun 1964, 9.6.2 and 9.6.10) are exact in double precision.
+    """
+    if nu < 1.0:
+        near = 1e-300  # 1 - K is of order s^(2 nu): rows at any distance are told apart
+    elif nu < 3.0:
+        near = 1e-10  # 1 - K is of order s^2 log(1/s)
+    else:
+        near = 1e-3
+    middle = np.clip(s, near, 1e3)
+    values = 2.0 / gamma_function(nu) * np.power(middle / 2.0, nu) * np.exp(-middle)
+    values = np.minimum(values * kve(nu, middle), 1.0)
+    small = np.ones_like(s)
+    if nu >= 3.0:
+        q = np.square(np.minimum(s, near)) / 4.0
+        small = 1.0 - q / (nu - 1.0) * (1.0 - q / (2.0 * (nu - 2.0)))
+    return np.asarray(np.where(s > near, values, small))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from privet.risk import RegularisedRisk
 RELATIVE_GAP = 5e-4
 #: The solver's coefficients sum, in absolute value, to at most this many times ``L/Lam``.
 COEFFICIENTS = 2.0
+#: A named kernel's value is computed to this many units in the last place of ``R^2``.
+KERNEL_UNITS = 1024.0
 #: A gap wider than this share of the sensitivity is refused: the arithmetic cannot certify it.
 LARGEST_WIDENING = 0.5
 
@@ -47,10 +49,12 @@ class KernelMinimiser:
     def rounding(self) -> float:
         """How far the computed gradient can be from the exact one (worst case, Higham 2002).
 
-        A score is a sum of ``n`` products, off by ``gamma_n R^2 |beta|_1`` at most; it moves a
-        row's slope by ``c`` times that, and the mean gradient by ``R`` times that.
+        A score is a sum of ``n`` products with kernel values that are themselves known to
+        ``KERNEL_UNITS``, off by ``gamma_{n + 1024} R^2 |beta|_1`` at most; it moves a row's slope
+        by ``c`` times that, and the mean gradient by ``R`` times that.
         """
-        terms = (self.n + 16.0) * UNIT / (1.0 - (self.n + 16.0) * UNIT)
+        units = (self.n + KERNEL_UNITS) * UNIT
+        terms = units / (1.0 - units)
         size = COEFFICIENTS * self.risk.row_gradient / self.risk.regularization
         offsets = self.risk.loss.curvature_bound * self.risk.loss.offset * self.risk.norm_bound
         return terms * self.risk.row_curvature * size + 16.0 * UNIT * (

@@ -9,10 +9,10 @@ from scipy.special import xlogy
 
 import privet.kernels.gram as gram
 from privet.errors import DeclarationError
-from privet.kernels import Gaussian, Linear, Polynomial, Spectrum
+from privet.kernels import Gaussian, Linear, Matern, Polynomial, Spectrum
 from privet.kernels.base import Kernel
 from privet.kernels.dual import Expansion, kernel_minimum
-from privet.losses.margin import HuberHinge, Logistic, MarginLoss, SmoothHinge
+from privet.losses.margin import HingeLoss, HuberHinge, Logistic, MarginLoss, SmoothHinge
 from privet.mechanisms.kernel_minimiser import KernelMinimiser
 from privet.minimise import minimise
 from privet.risk import RegularisedRisk
@@ -104,6 +104,27 @@ def test_no_table_is_refused_after_the_charge(name: str, lam: float) -> None:
             known = facts(loss, lam, len(y), kernel)
             found = solved(known, kernel, x, y)
             assert found.norm <= known.norm * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("kind", [HuberHinge, SmoothHinge])
+@pytest.mark.parametrize("h", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern(1.0, 0.05), Linear(1.0)], ids=str)
+def test_every_knee_that_may_be_declared_is_solved(
+    kind: type[HingeLoss], h: float, kernel: Kernel
+) -> None:
+    """The sharpest knees too: whether the solver gives up would depend on the rows."""
+    rng = np.random.default_rng()
+    x = rng.normal(size=(80, 3))
+    y = np.where(x[:, 0] * x[:, 1] + 0.3 * rng.normal(size=80) > 0, 1.0, -1.0)
+    solvable = 0
+    for lam in (1.0, 1e-2, 1e-3, 1e-4, 1e-6):
+        try:
+            known = facts(kind(h), lam, len(y), kernel)
+        except DeclarationError:
+            continue  # public: the declaration alone is refused
+        assert solved(known, kernel, x, y).gradient <= known.tolerance
+        solvable += 1
+    assert solvable >= 2
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{getattr(loss, 'h', 0)}")

@@ -175,6 +175,7 @@ def test_what_is_not_a_kernel_is_refused(function: Any) -> None:
         (Laplacian, (math.nan,)),
         (Matern, (1.0, -1.0)),
         (Matern, (1.0, 60.0)),
+        (Matern, (1.0, 0.04)),
         (Linear, (math.inf,)),
         (Polynomial, (0,)),
         (Polynomial, (2, 1.0, -1.0)),
