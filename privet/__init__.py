@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privet.evaluation import evaluate
     from privet.inference import confidence_intervals, fit_with_intervals
-    from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
+    from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression, fit_table
     from privet.planning import plan
     from privet.privacy import ZCDP, ApproxDP, PureDP
     from privet.privacy.ledger import Ledger
-    from privet.schema import Categorical, Label, Numeric, Schema
+    from privet.schema import Categorical, Label, Numeric, Person, Schema
     from privet.store import load, save
 
 __version__ = "0.1.0"
@@ -26,6 +26,7 @@ _HOMES = {
     "LargeMarginGaussian": "privet.models",
     "LogisticRegression": "privet.models",
     "LinearSVC": "privet.models",
+    "fit_table": "privet.models",
     "evaluate": "privet.evaluation",
     "confidence_intervals": "privet.inference",
     "fit_with_intervals": "privet.inference",
@@ -34,6 +35,7 @@ _HOMES = {
     "Numeric": "privet.schema",
     "Categorical": "privet.schema",
     "Label": "privet.schema",
+    "Person": "privet.schema",
     "save": "privet.store",
     "load": "privet.store",
 }
@@ -48,10 +50,12 @@ __all__ = [
     "LinearSVC",
     "LogisticRegression",
     "Numeric",
+    "Person",
     "PureDP",
     "Schema",
     "confidence_intervals",
     "evaluate",
+    "fit_table",
     "fit_with_intervals",
     "load",
     "plan",

@@ -24,7 +24,6 @@ from privet.cli.options import (
 from privet.cli.predict import schema_of
 from privet.cli.show import as_json, clean, free_place, working
 from privet.cli.tell import digest
-from privet.cli.train import _unit
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
@@ -126,11 +125,14 @@ def evaluated(
 ) -> Any:
     """The evaluation of a model file on a table."""
     from privet.evaluation import evaluate as run
+    from privet.models._ledger import check_unit
+    from privet.models.carried import unit
     from privet.privacy.group import per_row
     from privet.store import load
 
     model = load(path)
     declared = schema_of(model, schema)
+    check_unit(options.get("ledger"), options.get("dataset"), declared.group_size)
     if group is not None:
         options["groups"], options["group_values"] = groups_of(declared, data, group)
     with working(f"Reading and encoding {data.name}"):
@@ -139,7 +141,7 @@ def evaluated(
         raise DataError("The table has no rows.")
     with working(f"Evaluating on {len(x):,} rows"):
         found = run(model, x, y, budget=per_row(budget, declared.group_size), **options)
-    return replace(found, guarantee=replace(found.guarantee, **_unit(declared)))
+    return replace(found, guarantee=replace(found.guarantee, **unit(declared)))
 
 
 def groups_of(schema: Schema, data: Path, column: str) -> tuple[Any, list[str]]:

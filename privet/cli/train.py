@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,12 +19,11 @@ from privet.cli.options import (
     Regularization,
     Rho,
     budget_from,
+    charged_to,
     command,
-    ledger_url,
     required,
 )
 from privet.cli.show import as_json, facts, free_place, working
-from privet.errors import DataError
 
 if TYPE_CHECKING:
     from privet.privacy.budget import Budget
@@ -71,111 +69,36 @@ def train(
     declared = confirmed_schema(required(schema, "--schema"))
     options: dict[str, Any] = {"mechanism": mechanism, "noise": noise}
     options["regularization"] = "auto" if regularization is None else regularization
-    if ledger is not None:
-        from privet.privacy.ledger import Ledger
-
-        account = Ledger(ledger_url(ledger))
-        options |= {"ledger": account, "dataset": dataset}
-        _mind_the_unit(declared, account.terms(required(dataset, "--dataset")).group)
+    options |= charged_to(ledger, dataset)
     start = time.perf_counter()
     fitted = fit(data, declared, budget, model, options)
     fitted.save(out)
     tell_released(fitted, out, time.perf_counter() - start, json=json)
 
 
-def _mind_the_unit(schema: Schema, counted: int) -> None:
-    """A ledger counts for persons with so many rows; where one may have more, say so."""
-    if schema.group_size > counted:
-        whom = "one row" if counted == 1 else f"a person with at most {counted} rows"
-        typer.echo(
-            f"Note: the ledger's cap is for {whom}; a person may have {schema.group_size} by this "
-            "schema, and spends more than the ledger counts: in epsilon by the ratio of the two, "
-            "in rho by its square. Open the account with --group to count for persons.",
-            err=True,
-        )
-
-
 def confirmed_schema(path: Path) -> Schema:
     """The schema, refused while a declaration still waits for a person."""
-    from privet.errors import DeclarationError
+    from privet.models.carried import refuse_unconfirmed
     from privet.schema import Schema
 
     declared = Schema.from_toml(path)
-    if declared.unconfirmed:
-        names = ", ".join(declared.unconfirmed[:5]) + (" ..." if declared.unconfirmed[5:] else "")
-        raise DeclarationError(
-            f"The schema has declarations that were read from the data and that nobody has "
-            f"confirmed: {names}. Replace each by what you can name without looking, and remove "
-            'its mark, or take it over with from_data = "confirmed".'
-        )
+    refuse_unconfirmed(declared)
     return declared
 
 
 def fit(data: Path, schema: Schema, budget: Budget, model: str, options: dict[str, Any]) -> Any:
-    """Encode and fit; the model carries the schema's text from then on."""
-    from privet.privacy.group import per_row
+    """The model of this kind, fitted to a file."""
+    from privet.models import fit_table
 
-    chosen = unfitted(schema, model, budget=per_row(budget, schema.group_size), **options)
-    x, y = encoded(data, schema)
-    with working(f"Fitting on {len(x):,} rows of {x.shape[1]} encoded columns"):
-        fitted = chosen.fit(x, y)
-    return carrying(fitted, schema, budget)
+    with working(f"Reading and encoding {data.name}, fitting"):
+        return fit_table(unfitted(model, budget=budget, **options), schema, data)
 
 
-def unfitted(schema: Schema, model: str, **options: Any) -> Any:
-    """The model for what the schema declares."""
+def unfitted(model: str, **options: Any) -> Any:
+    """The model of this kind, before it has seen a schema."""
     from privet.models import LinearSVC, LogisticRegression
 
-    kind = {"logistic": LogisticRegression, "svm": LinearSVC}[model]
-    classes = list(schema.label.classes)
-    return kind(classes=classes, fit_intercept=not schema.has_constant, **options)
-
-
-def encoded(data: Path, schema: Schema) -> tuple[Any, Any]:
-    """Rows and labels of a file."""
-    with working(f"Reading and encoding {data.name}"):
-        x, y = schema.encode(data)
-    if len(x) == 0:
-        raise DataError("The table has no rows.")
-    return x, y
-
-
-def carrying(fitted: Any, schema: Schema, budget: Budget) -> Any:
-    """The released model with the schema's text and what it adds to the guarantee."""
-    fitted.schema_ = schema.to_toml()
-    told = (*fitted.guarantee_.assumptions, *declarations(schema, budget))
-    fitted.guarantee_ = replace(fitted.guarantee_, assumptions=told, **_unit(schema))
-    return fitted
-
-
-def _unit(schema: Schema) -> dict[str, Any]:
-    """Whom the guarantee is about: a person, where the schema says whose row it is."""
-    if schema.person is None:
-        return {}
-    k = schema.group_size
-    rows = "one row" if k == 1 else f"{k} rows"
-    return {"unit": f"one person, with at most {rows} by {schema.person.column}", "group": k}
-
-
-def declarations(schema: Schema, budget: Budget) -> list[str]:
-    """What the schema adds to the list of things relied upon."""
-    told = [
-        f"the schema: bounds, categories and classes of {len(schema.columns)} columns and the "
-        "label, named without looking at the rows"
-    ]
-    if schema.confirmed:
-        told.append(
-            f"bounds, categories or classes of {', '.join(schema.confirmed)}, which were read from "
-            "the data and taken over by a person: no guarantee covers what they tell of the rows"
-        )
-    if schema.person is not None:
-        k = schema.group_size
-        rows = "one row" if k == 1 else f"{k} rows"
-        told.append(
-            f"that the column {schema.person.column!r} says whose row it is: at most {rows} of a "
-            f"person count, and for a person with all of them the guarantee is {budget}"
-        )
-    return told
+    return {"logistic": LogisticRegression, "svm": LinearSVC}[model](**options)
 
 
 def tell_released(model: Any, out: Path, seconds: float | None, *, json: bool) -> None:

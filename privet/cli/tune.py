@@ -20,7 +20,7 @@ from privet.cli.options import (
     required,
 )
 from privet.cli.show import free_place, working
-from privet.cli.train import carrying, confirmed_schema, encoded, tell_released, unfitted
+from privet.cli.train import confirmed_schema, tell_released, unfitted
 from privet.errors import DeclarationError
 
 EXAMPLE = (
@@ -67,7 +67,7 @@ def tune(
     down before anybody looked at the rows. Where only the regularisation is in question, the
     default rule of `privet train` costs nothing and is usually better.
     """
-    from privet.privacy.group import per_row
+    from privet.models import fit_table
 
     budget = budget_from(epsilon, delta, rho)
     if (ledger is None) != (dataset is None):
@@ -75,18 +75,17 @@ def tune(
     data, out = required(data, "DATA"), required(out, "--out")
     free_place(out, force=force)
     declared = confirmed_schema(required(schema, "--schema"))
-    options: dict[str, Any] = {"budget": per_row(budget, declared.group_size)}
-    options |= charged_to(ledger, dataset)
+    options: dict[str, Any] = {"budget": budget, **charged_to(ledger, dataset)}
     if public is not None:
-        options["validation"] = encoded(public, declared)
+        options["validation"] = public
     listed = read_candidates(required(candidates, "--candidates"))
-    chosen = _search(search, public is not None)(unfitted(declared, model), listed, **options)
-    x, y = encoded(data, declared)
-    with working(f"Searching {len(listed)} candidates on {len(x):,} rows", timed=False):
-        found = chosen.fit(x, y)
+    chosen = _search(search, public is not None)(unfitted(model), listed, **options)
+    searching = f"Reading and encoding {data.name}, searching {len(listed)} candidates"
+    with working(searching, timed=False):
+        found = fit_table(chosen, declared, data)
     if not json:
         typer.echo(f"Chosen: {found.best_params_}")
-    best = carrying(found.best_estimator_, declared, budget)
+    best = found.best_estimator_
     best.save(out)
     # How long it took, and how much memory, would tell how many runs random stopping made.
     tell_released(best, out, None, json=json)

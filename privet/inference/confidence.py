@@ -24,7 +24,7 @@ from privet.inference.variance import Uncertainty
 from privet.inference.wang2018 import WiderUncertainty
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.mechanisms.two_matrices import TwoMatrices
-from privet.models._ledger import check_ledger, check_same_ledger
+from privet.models._ledger import check_ledger, check_same_ledger, check_unit
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
 from privet.privacy.group import per_row
@@ -173,6 +173,7 @@ def _account(model: Any, ledger: Any, dataset: str | None) -> tuple[Any, str | N
             "rows and are charged there too."
         )
     check_same_ledger(ledger, receipt)
+    check_unit(ledger, dataset, model.guarantee_.group)
     return ledger, dataset
 
 

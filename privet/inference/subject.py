@@ -18,7 +18,6 @@ from privet.inference.geometry import Geometry, shown_scores
 from privet.inference.variance import FitNoise
 from privet.mechanisms import Design
 from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
-from privet.models._features import Features
 from privet.models.design import is_one_fit, released_design
 
 Array = NDArray[np.float64]
@@ -54,7 +53,7 @@ def refuse_unsuited(model: Any) -> None:
     A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
     which component a row belongs to was learnt from the rows.
     """
-    linear = isinstance(model, LogisticRegression | LinearSVC) and not maps_rows(model)
+    linear = isinstance(model, LogisticRegression | LinearSVC) and not model.maps_rows
     if not linear and not isinstance(model, LargeMarginGaussian):
         raise DeclarationError(
             f"There are no intervals for {type(model).__name__}: they are for LogisticRegression, "
@@ -66,11 +65,6 @@ def refuse_unsuited(model: Any) -> None:
             "There are no intervals for mixtures: the score of a class with several components is "
             "not linear in their parameters. Use components=1."
         )
-
-
-def maps_rows(model: Any) -> bool:
-    """Whether a model's kind has a map of its own, as kernel machines do."""
-    return type(model)._feature_map is not Features._feature_map
 
 
 def subject(model: Any) -> Subject:

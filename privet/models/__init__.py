@@ -3,10 +3,11 @@
 from privet.models._base import PrivateLinearClassifier
 from privet.models.gaussian import LargeMarginGaussian
 from privet.models.linear import LinearSVC, LogisticRegression
+from privet.models.tables import fit_table
 
 #: Every model by its name: what files may name and what the laws run over.
 MODELS: dict[str, type[PrivateLinearClassifier]] = {
     model.__name__: model for model in (LogisticRegression, LinearSVC, LargeMarginGaussian)
 }
 
-__all__ = ["MODELS", "LargeMarginGaussian", "LinearSVC", "LogisticRegression"]
+__all__ = ["MODELS", "LargeMarginGaussian", "LinearSVC", "LogisticRegression", "fit_table"]

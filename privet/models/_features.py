@@ -13,6 +13,8 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from privet.models._numbers import numbers, refuse_unsound, table_shape, tell_clipped
+from privet.models.carried import encoded_features
+from privet.models.labels import schema_classes
 from privet.models.standardize import Chained, Standardised, declared_ranges
 from privet.risk import norm_bound
 from privet.rows import Rows
@@ -20,6 +22,7 @@ from privet.rows.arrays import block_rows, checked_rows, sound_sparse
 from privet.rows.ball import in_ball
 from privet.rows.base import Targets
 from privet.rows.mapped import FeatureMap, MappedRows, mapped
+from privet.schema import Schema
 
 Array = NDArray[np.float64]
 
@@ -34,6 +37,7 @@ class Features:
     fit_intercept: bool
     standardize: Any
     column_bounds: Any
+    classes: Any
 
     coef_: Array
     intercept_: Array
@@ -45,6 +49,24 @@ class Features:
     def _numbers(self, X: Any, *y: Any, reset: bool = True) -> Any:
         """The table as numbers; models on other objects override it."""
         return numbers(self, X, *y, reset=reset)
+
+    # -- schemas -------------------------------------------------------------------------------
+
+    def _by_schema(self, schema: Schema) -> dict[str, Any]:
+        """Parameters for rows that a schema encodes.
+
+        The intercept goes where the encoded columns, used as they are, hold a constant already.
+        Centred columns do not: private standardisation takes the constant out of them.
+        """
+        options: dict[str, Any] = {"classes": schema_classes(self.classes, schema)}
+        used_as_they_are = self.standardize is None and not self.maps_rows
+        if self.fit_intercept and schema.has_constant and used_as_they_are:
+            options["fit_intercept"] = False
+        return options
+
+    def _carriers(self) -> tuple[Any, ...]:
+        """What a fit through a schema leaves that must carry it."""
+        return (self,)
 
     # -- features ------------------------------------------------------------------------------
 
@@ -99,10 +121,11 @@ class Features:
     def decision_function(self, X: ArrayLike) -> Array:
         """Scores of each row, (n,) for two classes and (n, C) for more.
 
-        Rows are clipped to ``norm_bound`` as in training, so both are one function of a row.
+        Rows are clipped to ``norm_bound`` as in training, so both are one function of a row. A
+        model that carries a schema also takes raw tables, and encodes them as in training.
         """
         check_is_fitted(self, "coef_")
-        data = self._numbers(X, reset=False)
+        data = self._numbers(encoded_features(self, X), reset=False)
         feature_map = self._whole_map(table_shape(data)[1], fitted=True)
         if feature_map is None:
             data = sound_sparse(data) if issparse(data) else data
@@ -156,6 +179,11 @@ class Features:
     def _feature_steps(self, d: int) -> Array:
         """What multiplies the term in each feature; intervals are for coefficients of terms."""
         return np.ones(self._width())
+
+    @property
+    def maps_rows(self) -> bool:
+        """Whether this kind of model has a map of its own, as kernel machines do."""
+        return type(self)._feature_map is not Features._feature_map
 
     @property
     def features_are_columns(self) -> bool:

@@ -27,6 +27,23 @@ def check_ledger(ledger: Any, dataset: Any, insecure_seed: Any) -> None:
         )
 
 
+def check_unit(ledger: Ledger | None, dataset: str | None, rows: int) -> None:
+    """Refuse an account that counts for fewer rows of a person than a release may use.
+
+    An account that counts for more is charged more than the release costs, which is safe.
+    """
+    if ledger is None or dataset is None:
+        return
+    counted = ledger.terms(dataset).group
+    if counted < rows:
+        whom = "one row" if counted == 1 else f"a person with at most {counted} rows"
+        raise DeclarationError(
+            f"The account {dataset!r} counts for {whom}, but {rows} rows of a person count in this "
+            "release, so the account would be charged too little. Charge one that was opened for "
+            f"persons: group={rows} in Ledger.open, --group {rows} in privet ledger open."
+        )
+
+
 def check_same_ledger(ledger: Ledger | None, receipt: Receipt | None) -> None:
     """Refuse to charge what reads a model's rows again to another ledger than its fit's."""
     if ledger is not None and receipt is not None and not ledger.knows(receipt):

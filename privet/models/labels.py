@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from privet.errors import DataError, DeclarationError
+from privet.schema import Schema
 
 OBSERVED = "observed"
 UNDECLARED = (
@@ -43,6 +44,20 @@ def declared_classes(declared: Any, labels: NDArray[Any] | None = None) -> NDArr
     if len(classes) != len(declared):
         raise DeclarationError("classes names a label twice.")
     return _at_least_two(classes)
+
+
+def schema_classes(declared: Any, schema: Schema) -> list[Any]:
+    """The schema's classes; others that the model declares are a contradiction."""
+    classes = list(schema.label.classes)
+    if declared is None:
+        return classes
+    if isinstance(declared, str) or (
+        declared_classes(declared).tolist() != declared_classes(classes).tolist()
+    ):
+        raise DeclarationError(
+            "The model's classes are not the schema's. Leave classes= away: the schema names them."
+        )
+    return classes
 
 
 def _at_least_two(classes: NDArray[Any]) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -54,6 +55,8 @@ SMALLEST = 1e-10
 LARGEST = 1e3
 #: Taken off a row's share of a person's budget, so that rounding cannot make it too large.
 _SAFE_ROW = 1.0 - 1e-14
+#: What a ledger counts in.
+_UNIT = Decimal("1e-9")
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class PureDP(Budget):
     def per_row(self, size: int) -> PureDP:
         """``epsilon/k``."""
         k = _rows(size)
-        return self if k == 1 else PureDP(self.epsilon / k * _SAFE_ROW)
+        return self if k == 1 else PureDP(_row_share(self.epsilon, k))
 
     @property
     def laplace_epsilon(self) -> float:
@@ -150,7 +153,7 @@ class ZCDP(Budget):
     def per_row(self, size: int) -> ZCDP:
         """``rho/k^2``."""
         k = _rows(size)
-        return self if k == 1 else ZCDP(self.rho / (k * k) * _SAFE_ROW)
+        return self if k == 1 else ZCDP(_row_share(self.rho, k * k))
 
     @property
     def laplace_epsilon(self) -> float:
@@ -274,6 +277,20 @@ def amount(name: str, value: Any, largest: float = LARGEST, smallest: float = SM
 def spendable(name: str, value: Any) -> float:
     """A main number that can be accounted and protects somebody."""
     return number_between(name, value, SMALLEST, LARGEST)
+
+
+def _row_share(whole: float, rows: int) -> float:
+    """``whole/rows`` rounded down to a ledger's units, where that is little of it.
+
+    A ledger rounds each row's share up before it multiplies, and a person's whole cap, spent at
+    once, must fit under it.
+    """
+    share = whole / rows
+    if share < 1e-4:
+        return share * _SAFE_ROW
+    down = (Decimal(repr(whole)) / rows).quantize(_UNIT, ROUND_FLOOR)
+    exceeds = float(down) * rows > whole  # by the rounding of the product
+    return float(down - _UNIT if exceeds else down)
 
 
 def _growth(epsilon: float, k: int) -> float:

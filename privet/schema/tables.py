@@ -6,7 +6,7 @@ they quote the rows they stumble over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,11 +94,21 @@ def _listed(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
+def is_table(value: Any) -> bool:
+    """Whether ``open_table`` takes it: it has columns with names, or is a path."""
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(value, pass_through=True)
+    return isinstance(frame, str | Path | Mapping | nw.DataFrame | nw.LazyFrame)
+
+
 def open_table(table: Any, file: FileFormat | None = None) -> Table:
-    """A data frame, a relation, or the path of a Parquet or CSV file, ready to be read.
+    """Columns by name, a data frame, a relation, or the path of a Parquet or CSV file, opened.
 
     ``file`` says how a CSV file is written.
     """
+    if isinstance(table, Mapping):
+        return _open_frame(_framed(table))
     if not isinstance(table, str | Path):
         return _open_frame(table)
     path = Path(table)
@@ -112,6 +122,21 @@ def open_table(table: Any, file: FileFormat | None = None) -> Table:
 
 
 # -- data frames -------------------------------------------------------------------------------
+
+
+def _framed(columns: Mapping[str, Any]) -> Any:
+    """Columns by name as a data frame, by whichever of the libraries is there."""
+    import narwhals.stable.v2 as nw
+
+    for library in ("pyarrow", "pandas", "polars"):
+        try:
+            return nw.from_dict(dict(columns), backend=library)
+        except ModuleNotFoundError:
+            continue
+        except Exception as error:  # their messages quote cells
+            kind = type(error).__name__
+        raise DataError(f"The columns do not make a table; {library} answered {kind}.")
+    raise MissingExtra("A table as a dictionary needs pyarrow (the extra 'parquet'), or pandas.")
 
 
 def _open_frame(table: Any) -> Table:

@@ -17,13 +17,14 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
 from privet.models.labels import declared_classes
+from privet.models.tables import encoded
 from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
 from privet.privacy.composite import concentrated
 from privet.privacy.concentrated import ConcentratedCurve
@@ -31,6 +32,8 @@ from privet.privacy.curves import Curve, PureCurve
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.ledger import Ledger
 from privet.randomness import Randomness, source
+from privet.schema import Schema
+from privet.schema.tables import is_table
 from privet.tuning.candidates import checked_candidates, model_for, only_regularization, refuse_rows
 
 Index = NDArray[np.intp]
@@ -42,6 +45,7 @@ FOUND = (
     "classes_",
     "guarantee_",
     "n_features_in_",
+    "schema_",
 )
 
 
@@ -145,6 +149,17 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.guarantee_ = replace(self.guarantee_, receipt=receipt)
             self.best_estimator_.guarantee_ = self.guarantee_
         return self
+
+    def _by_schema(self, schema: Schema) -> dict[str, Any]:
+        """Parameters for rows that a schema encodes; public validation rows may be a raw table."""
+        estimator = clone(self.estimator).set_params(**self.estimator._by_schema(schema))
+        held = getattr(self, "validation", None)
+        public = is_table(held) and not (isinstance(held, str) and held == "auto")
+        return {"estimator": estimator} | ({"validation": encoded(schema, held)} if public else {})
+
+    def _carriers(self) -> tuple[Any, ...]:
+        """The search and its best model have one guarantee."""
+        return self, self.best_estimator_
 
     def _publish(
         self, found: Found, event: Event, candidates: Sequence[dict[str, Any]], first: Any

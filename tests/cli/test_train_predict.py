@@ -210,27 +210,6 @@ def test_a_person_with_several_rows_gets_the_whole_budget(people: Path, tmp_path
     assert "at most 3 rows by who" in page
 
 
-@pytest.mark.parametrize(("counted", "noted"), [(1, True), (2, True), (3, False), (5, False)])
-def test_a_person_with_more_rows_than_the_ledger_counts_is_noted(
-    people: Path, tmp_path: Path, counted: int, noted: bool
-) -> None:
-    rows = (people / "people.csv").read_text().splitlines()[:300]
-    named = [f"{line},{i // 3}" for i, line in enumerate(rows[1:])]
-    (tmp_path / "t.csv").write_text("\n".join([rows[0] + ",who", *named]))
-    schema, ledger = tmp_path / "s.toml", tmp_path / "b.db"
-    text = (people / "schema.toml").read_text()
-    schema.write_text(text + '\n[person]\ncolumn = "who"\nmost_rows = 3\n')
-    run("ledger", "open", ledger, "people", "--epsilon", 9, "--group", counted)
-    result = run(
-        *("train", tmp_path / "t.csv", "--schema", schema, "--epsilon", 3),
-        *("--ledger", ledger, "--dataset", "people", "--out", tmp_path / "m"),
-    )
-    assert result.exit_code == 0, result.output
-    assert ("Note: the ledger's cap is for" in result.stderr) is noted
-    whom = "one row" if counted == 1 else f"a person with at most {counted} rows"
-    assert (f"cap is for {whom}; a person may have 3" in result.stderr) is noted
-
-
 def test_a_bound_from_the_data_stays_marked_in_the_statement(people: Path, tmp_path: Path) -> None:
     text = (people / "schema.toml").read_text()
     schema = tmp_path / "s.toml"

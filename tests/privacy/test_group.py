@@ -15,7 +15,8 @@ from privet.errors import DeclarationError
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import gaussian_delta
 from privet.privacy.group import for_group, per_row
-from tests.strategies import EACH_BUDGET
+from privet.privacy.ledger.terms import Terms
+from tests.strategies import EACH_BUDGET, gaussian_event, pure_event
 
 SIZES = st.integers(1, 12)
 
@@ -89,7 +90,17 @@ def test_the_way_back_never_exceeds_what_was_asked(budget: Budget, k: int) -> No
     again = for_group(per_row(budget, k), k)
     assert budget.covers(again)
     for name, asked in budget.facts().items():
-        assert again.facts()[name] == pytest.approx(asked, rel=1e-9)
+        assert again.facts()[name] == pytest.approx(asked, rel=2e-5)
+
+
+@given(st.integers(50, 20_000), SIZES)
+def test_a_persons_whole_cap_can_be_spent_at_once(thousandths: int, k: int) -> None:
+    """A ledger rounds a row's cost up to billionths and multiplies; it must still fit."""
+    amount = thousandths / 1000
+    for budget, event in ((PureDP(amount), pure_event), (ZCDP(amount), gaussian_event)):
+        terms = Terms(budget, group=k)
+        (share,) = per_row(budget, k).facts().values()
+        terms.admit("people", terms.nothing(), event(share), None)  # raises where it does not fit
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, "2", True, None, math.nan])

@@ -270,12 +270,21 @@ def test_dates_and_nested_values_are_refused_by_type() -> None:
 def test_other_types_are_refused() -> None:
     with pytest.raises(DeclarationError, match="float64 or float32"):
         TINY.encode_features(frame({"age": [1], "ward": ["A"]}), dtype=np.int32)
-    for table in (np.zeros((2, 2)), [1, 2], None, 5, pd.Series([1.0]), {"age": [1], "ward": [2]}):
+    for table in (np.zeros((2, 2)), [1, 2], None, 5, pd.Series([1.0])):
         with pytest.raises(DataError, match="The table must be a pandas"):
             TINY.encode_features(table)
     twice = pd.DataFrame([[1, 2, "A"]], columns=["age", "age", "ward"])
     with pytest.raises(DataError, match="a different name for each column"):
         TINY.encode_features(twice)
+
+
+def test_columns_by_name_are_a_table_and_a_refused_one_is_not_quoted() -> None:
+    columns = {"age": [40, None], "ward": ["A", None], "ill": ["yes", "no"]}
+    assert same(TINY.encode(columns), TINY.encode(frame(columns)))
+    for wrong in ({"age": [1, 2031], "ward": ["A"]}, {"age": ["x", 2031], "ward": ["A", "A"]}):
+        with pytest.raises(DataError, match="do not make a table") as error:
+            TINY.encode_features(wrong)
+        assert "2031" not in str(error.value)
 
 
 def test_a_table_without_rows() -> None:

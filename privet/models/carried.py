@@ -1,0 +1,83 @@
+"""The schema that a model carries, and what it adds to the model's guarantee.
+
+A model that was fitted through a schema keeps the schema's text (``schema_``, also in its file), so
+that it encodes raw tables itself, and its guarantee is about whom the schema says: a row, or a
+person with at most ``k`` rows that count (``docs/schema.md``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from privet.errors import DeclarationError
+from privet.privacy.budget import Budget
+from privet.privacy.guarantee import Guarantee
+from privet.schema import Schema
+from privet.schema.tables import is_table
+
+
+def carried(model: Any) -> Schema | None:
+    """The schema that a fitted model carries, if any."""
+    text = getattr(model, "schema_", None)
+    return None if text is None else Schema.from_toml(text)
+
+
+def encoded_features(model: Any, X: Any) -> Any:
+    """``X`` for prediction: a raw table encoded by the model's schema, anything else as it is."""
+    schema = carried(model)
+    return schema.encode_features(X) if schema is not None and is_table(X) else X
+
+
+def refuse_unconfirmed(schema: Schema) -> None:
+    """Refuse a schema with a declaration that still waits for a person."""
+    if schema.unconfirmed:
+        names = ", ".join(schema.unconfirmed[:5]) + (" ..." if schema.unconfirmed[5:] else "")
+        raise DeclarationError(
+            f"The schema has declarations that were read from the data and that nobody has "
+            f"confirmed: {names}. Replace each by what you can name without looking, and remove "
+            'its mark, or take it over with from_data = "confirmed".'
+        )
+
+
+def carrying(fitted: Any, schema: Schema, budget: Budget) -> Any:
+    """The released model with the schema's text and what it adds to the guarantee."""
+    fitted.schema_ = schema.to_toml()
+    fitted.guarantee_ = promised(fitted.guarantee_, schema, budget)
+    return fitted
+
+
+def promised(guarantee: Guarantee, schema: Schema, budget: Budget) -> Guarantee:
+    """The guarantee of a release from a table that the schema encoded; ``budget`` is a unit's."""
+    told = (*guarantee.assumptions, *declarations(schema, budget))
+    return replace(guarantee, assumptions=told, **unit(schema))
+
+
+def unit(schema: Schema) -> dict[str, Any]:
+    """Whom the guarantee is about: a person, where the schema says whose row it is."""
+    if schema.person is None:
+        return {}
+    k = schema.group_size
+    rows = "one row" if k == 1 else f"{k} rows"
+    return {"unit": f"one person, with at most {rows} by {schema.person.column}", "group": k}
+
+
+def declarations(schema: Schema, budget: Budget) -> list[str]:
+    """What the schema adds to the list of things relied upon."""
+    told = [
+        f"the schema: bounds, categories and classes of {len(schema.columns)} columns and the "
+        "label, named without looking at the rows"
+    ]
+    if schema.confirmed:
+        told.append(
+            f"bounds, categories or classes of {', '.join(schema.confirmed)}, which were read from "
+            "the data and taken over by a person: no guarantee covers what they tell of the rows"
+        )
+    if schema.person is not None:
+        k = schema.group_size
+        rows = "one row" if k == 1 else f"{k} rows"
+        told.append(
+            f"that the column {schema.person.column!r} says whose row it is: at most {rows} of a "
+            f"person count, and for a person with all of them the guarantee is {budget}"
+        )
+    return told

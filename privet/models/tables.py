@@ -1,0 +1,72 @@
+"""``fit_table``: from a raw table and its schema to a released model, in one call.
+
+    declarations -> does the ledger count for the schema's persons? -> table encoded -> fit ->
+    the model carries the schema and a guarantee about whom the schema says
+
+It is the same road from Python and on the command line (``privet train``, ``privet tune``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from privet.errors import DataError, DeclarationError
+from privet.models._ledger import check_ledger, check_unit
+from privet.models.carried import carrying, refuse_unconfirmed
+from privet.privacy.budget import as_budget
+from privet.privacy.group import per_row
+from privet.schema import Encoded, Schema
+
+
+def fit_table(model: Any, schema: Schema, table: Any) -> Any:
+    """A fitted copy of ``model``, trained on a raw table by the declarations of its schema.
+
+    Parameters
+    ----------
+    model : a Privet model, or a search of ``privet.tuning`` among such models
+        Unfitted. Its budget is for whom the schema protects: a row, or a person with all the rows
+        that count. Classes come from the schema, and the intercept is dropped where the encoded
+        columns hold a constant already, which saves its noise.
+    schema : Schema
+        What is public about the table.
+    table :
+        A pandas, polars or Arrow table, a DuckDB relation, columns by name in a dictionary, or the
+        path of a Parquet or CSV file.
+
+    Returns
+    -------
+    model
+        Fitted. It carries the schema, also in its file: ``predict``, ``predict_proba`` and
+        ``decision_function`` take raw tables, without label and person.
+    """
+    chosen = for_schema(model, schema)
+    fitted = chosen.fit(*encoded(schema, table))
+    for each in fitted._carriers():
+        carrying(each, schema, as_budget(model.budget))
+    return fitted
+
+
+def for_schema(model: Any, schema: Schema) -> Any:
+    """An unfitted copy for rows that the schema encodes, with the budget of each row."""
+    if not hasattr(model, "_by_schema"):
+        raise DeclarationError(
+            f"{type(model).__name__} cannot be fitted to a table: give a Privet model, for example "
+            "LogisticRegression(), or a search of privet.tuning."
+        )
+    if not isinstance(schema, Schema):
+        raise DeclarationError("schema must be a Schema, for example Schema.from_toml(path).")
+    refuse_unconfirmed(schema)
+    check_ledger(model.ledger, model.dataset, model.insecure_seed)
+    check_unit(model.ledger, model.dataset, schema.group_size)
+    budget = per_row(as_budget(model.budget), schema.group_size)
+    return clone(model).set_params(budget=budget, **model._by_schema(schema))
+
+
+def encoded(schema: Schema, table: Any) -> Encoded:
+    """Rows and labels of a table; one without rows is refused."""
+    found = schema.encode(table)
+    if len(found.x) == 0:
+        raise DataError("The table has no rows.")
+    return found

@@ -1,0 +1,76 @@
+"""A schema with persons and a ledger that counts for others: refused before any charge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from privet.privacy.ledger import Ledger
+from privet.store import load
+
+from .people import refused, run
+
+PERSON = '\n[person]\ncolumn = "who"\nmost_rows = 3\n'
+
+
+@pytest.fixture(scope="module")
+def visits(people: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table of three rows for each person, its schema, a model, candidates."""
+    folder = tmp_path_factory.mktemp("visits")
+    rows = (people / "people.csv").read_text().splitlines()[:1201]
+    named = [f"{line},{i // 3}" for i, line in enumerate(rows[1:])]
+    (folder / "t.csv").write_text("\n".join([rows[0] + ",who", *named]))
+    (folder / "other.csv").write_text("\n".join([rows[0] + ",who", *named[:900]]))
+    (folder / "s.toml").write_text((people / "schema.toml").read_text() + PERSON)
+    (folder / "c.toml").write_text(
+        "[[candidate]]\nregularization = 0.01\n[[candidate]]\nregularization = 0.1\n"
+    )
+    trained = run(
+        *("train", folder / "t.csv", "--schema", folder / "s.toml", "--epsilon", 3),
+        *("--out", folder / "m.privet"),
+    )
+    assert trained.exit_code == 0, trained.output
+    return folder
+
+
+def commands(folder: Path, out: Path) -> dict[str, tuple[object, ...]]:
+    """Everything that charges a ledger for a table and a schema."""
+    table = (folder / "t.csv", "--schema", folder / "s.toml", "--out", out)
+    return {
+        "train": ("train", *table, "--rho", 1),
+        "tune": ("tune", *table, "--candidates", folder / "c.toml", "--rho", 1),
+        "evaluate": ("evaluate", folder / "m.privet", folder / "other.csv", "--rho", 1),
+        "intervals": ("intervals", folder / "m.privet", folder / "t.csv", "--rho", 400),
+    }
+
+
+@pytest.mark.parametrize("name", ["train", "tune", "evaluate", "intervals"])
+@pytest.mark.parametrize("counted", [1, 2])
+def test_an_account_for_fewer_rows_than_a_person_has_is_refused_uncharged(
+    visits: Path, tmp_path: Path, name: str, counted: int
+) -> None:
+    ledger = tmp_path / "b.db"
+    run("ledger", "open", ledger, "people", "--rho", 500, "--group", counted)
+    command = commands(visits, tmp_path / "m")[name]
+    result = run(*command, "--ledger", ledger, "--dataset", "people")
+    whom = "one row" if counted == 1 else "a person with at most 2 rows"
+    refused(result, f"counts for {whom}", "--group 3")
+    assert [entry.kind for entry in Ledger(f"sqlite:///{ledger}").entries()] == ["open"]
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("name", ["train", "tune", "evaluate"])
+@pytest.mark.parametrize("counted", [3, 5])
+def test_an_account_for_persons_is_charged_what_they_pay(
+    visits: Path, tmp_path: Path, name: str, counted: int
+) -> None:
+    ledger = tmp_path / "b.db"
+    run("ledger", "open", ledger, "people", "--rho", 500, "--group", counted)
+    command = commands(visits, tmp_path / "m")[name]
+    result = run(*command, "--ledger", ledger, "--dataset", "people")
+    assert result.exit_code == 0, result.output
+    spent = 500 - Ledger(f"sqlite:///{ledger}").remaining("people")
+    assert spent == pytest.approx((counted / 3) ** 2)
+    if name != "evaluate":
+        assert load(tmp_path / "m").guarantee_.group == 3

@@ -1,0 +1,153 @@
+"""``fit_table``: a schema means the same from Python as on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privet
+from privet import ZCDP, Categorical, Label, Ledger, Numeric, Person, PureDP, Schema, fit_table
+from privet.errors import DeclarationError
+from privet.kernels import KernelLogisticRegression
+from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
+
+COLUMNS = {"age": Numeric(0, 100), "ward": Categorical(["A", "B"])}
+PLAIN = Schema(COLUMNS, Label("ill", ["no", "yes"]))
+PERSONS = Schema(COLUMNS, PLAIN.label, Person("who", 3))
+MODELS = [LogisticRegression, LinearSVC, LargeMarginGaussian, KernelLogisticRegression]
+
+
+def table(n: int = 600) -> pd.DataFrame:
+    generator = np.random.default_rng()
+    age = generator.uniform(0, 100, n)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "ward": generator.choice(["A", "B"], n),
+            "ill": np.where(age > 50, "yes", "no"),
+            "who": np.arange(n) // 3,
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_budget_is_the_persons_and_the_schema_is_kept(kind: Any) -> None:
+    given = kind(ZCDP(9.0), insecure_seed=None)
+    fitted = fit_table(given, PERSONS, table())
+    assert not hasattr(given, "guarantee_")
+    guarantee = fitted.guarantee_
+    assert guarantee.group == 3
+    assert guarantee.unit.startswith("one person")
+    assert guarantee.event.claim.facts()["rho"] == pytest.approx(1.0)
+    assert guarantee.budget.facts()["rho"] == pytest.approx(9.0)
+    assert guarantee.budget.facts()["rho"] <= 9.0
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    assert Schema.from_toml(fitted.schema_) == PERSONS
+    assert "one person" in fitted.statement()
+
+
+def test_without_persons_the_budget_is_a_rows() -> None:
+    guarantee = fit_table(LogisticRegression(1.0), PLAIN, table()).guarantee_
+    assert (guarantee.group, guarantee.budget) == (1, PureDP(1.0))
+    assert any("the schema" in text for text in guarantee.assumptions)
+
+
+def test_an_intercept_beside_a_constant_is_dropped_and_its_noise_saved() -> None:
+    """The constant column makes rows longer by sqrt(2), and so the noise."""
+    data = table()
+    dropped = fit_table(LogisticRegression(1.0, regularization=0.1), PLAIN, data)
+    x, y = PLAIN.encode(data)
+    kept = LogisticRegression(1.0, regularization=0.1, classes=["no", "yes"]).fit(x, y)
+    assert not dropped.fit_intercept
+    assert dropped.intercept_.tolist() == [0.0]
+    scales = [model.guarantee_.event.scale for model in (kept, dropped)]
+    assert scales[0] / scales[1] == pytest.approx(np.sqrt(2), rel=0.2)
+
+
+def test_an_intercept_stays_where_no_constant_is_left() -> None:
+    numbers = Schema({"age": Numeric(0, 100)}, PLAIN.label)
+    assert fit_table(LogisticRegression(1.0), numbers, table()).fit_intercept
+    centred = LogisticRegression(9.0, standardize="private", column_bounds=(-1.0, 1.0))
+    assert fit_table(centred, PLAIN, table()).fit_intercept
+    mapped = KernelLogisticRegression(1.0, fit_intercept=True)
+    assert fit_table(mapped, PLAIN, table()).fit_intercept
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_that_carries_a_schema_predicts_raw_tables(kind: Any, tmp_path: Path) -> None:
+    data = table()
+    fitted = fit_table(kind(9.0), PERSONS, data)
+    fitted.save(tmp_path / "m.privet")
+    loaded = privet.load(tmp_path / "m.privet")
+    raw = data[["ward", "age"]]
+    raw.to_csv(tmp_path / "raw.csv", index=False)
+    expected = fitted.predict(PERSONS.encode_features(raw))
+    for model in (fitted, loaded):
+        for same in (raw, tmp_path / "raw.csv", raw.to_dict("list")):
+            assert model.predict(same).tolist() == expected.tolist()
+            assert model.decision_function(same).shape == (len(raw),)
+        assert model.predict(PERSONS.encode_features(raw)).tolist() == expected.tolist()
+    if hasattr(loaded, "predict_proba"):
+        assert loaded.predict_proba(raw).shape == (len(raw), 2)
+
+
+@pytest.mark.parametrize("kind", [PartitionSearch, RandomStoppingSearch, PublicSearch])
+def test_a_search_means_persons_too(kind: Any) -> None:
+    candidates = [{"regularization": 0.3, "h": h} for h in (0.3, 0.5)]
+    options = {"validation": table(50)} if kind is PublicSearch else {}
+    search = kind(LinearSVC(), candidates, ZCDP(9.0), **options)
+    found = fit_table(search, PERSONS, table())
+    for guarantee in (found.guarantee_, found.best_estimator_.guarantee_):
+        assert guarantee.group == 3
+        assert guarantee.budget.facts()["rho"] == pytest.approx(9.0)
+    assert not found.best_estimator_.fit_intercept
+    assert len(found.predict(table(7)[["age", "ward"]])) == 7
+
+
+def test_a_refit_forgets_the_schema() -> None:
+    fitted = fit_table(LogisticRegression(1.0), PLAIN, table())
+    x, y = PLAIN.encode(table())
+    assert not hasattr(fitted.fit(x, y), "schema_")
+
+
+# -- refusals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("counted", [1, 2])
+def test_an_account_that_counts_for_fewer_rows_is_refused_uncharged(
+    tmp_path: Path, counted: int
+) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path / 'b.db'}")
+    ledger.open("people", cap=ZCDP(100.0), group=counted)
+    with pytest.raises(DeclarationError, match="--group 3"):
+        fit_table(LogisticRegression(ZCDP(1.0), ledger=ledger, dataset="people"), PERSONS, table())
+    assert [entry.kind for entry in ledger.entries()] == ["open"]
+
+
+def test_an_account_for_persons_is_charged_the_persons_budget(tmp_path: Path) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path / 'b.db'}")
+    ledger.open("people", cap=ZCDP(100.0), group=3)
+    model = LogisticRegression(ZCDP(9.0), ledger=ledger, dataset="people")
+    receipt = fit_table(model, PERSONS, table()).guarantee_.receipt
+    assert receipt is not None
+    assert receipt.dataset == "people"
+    assert ledger.remaining("people") == pytest.approx(91.0)
+
+
+def test_contradictions_are_refused() -> None:
+    with pytest.raises(DeclarationError, match="not the schema's"):
+        fit_table(LogisticRegression(classes=["no", "perhaps"]), PLAIN, table())
+    with pytest.raises(DeclarationError, match="not the schema's"):
+        fit_table(LogisticRegression(classes="observed"), PLAIN, table())
+    with pytest.raises(DeclarationError, match="must be a Schema"):
+        fit_table(LogisticRegression(), COLUMNS, table())  # type: ignore[arg-type]
+    with pytest.raises(DeclarationError, match="cannot be fitted to a table"):
+        fit_table(PLAIN, PLAIN, table())
+    drafted = Schema({"age": Numeric(0, 99, from_data=True)}, PLAIN.label)
+    with pytest.raises(DeclarationError, match="nobody has confirmed"):
+        fit_table(LogisticRegression(), drafted, table())
