@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.account import charged, check_account, row_count
@@ -19,9 +19,17 @@ from privet.evaluation.reading import Public, read
 from privet.evaluation.result import TRAINING, Evaluation, measure
 from privet.evaluation.shares import event as event_of
 from privet.evaluation.shares import histograms
-from privet.evaluation.subject import Codes, Subject, checked_groups, checked_labels, subject
+from privet.evaluation.subject import (
+    Groups,
+    Subject,
+    declared_groups,
+    label_list,
+    refuse_rows,
+    subject,
+)
 from privet.evaluation.tables import FEWEST_BINS, Seen, Table, score_bins, tables, wanted
 from privet.mechanisms.counts import Histogram
+from privet.models.labels import encode_labels
 from privet.privacy import Event
 from privet.privacy.budget import Budget, amount, as_budget
 from privet.privacy.guarantee import Guarantee
@@ -100,27 +108,35 @@ def evaluate(
     training = check_account(
         tested, n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
     )
-    codes, values = _declared_groups(groups, group_values)
+    labels, of_group = label_list(y), _declared_groups(groups, group_values)
+    values = () if of_group is None else of_group.values
+    if of_group is not None and len(of_group.found) != n:
+        raise DataError("X, y and groups must have the same number of rows.")
     asked, classes = wanted(measures, tested, grouped=groups is not None), tested.classes.tolist()
     sizes = len(classes), len(values)
     planned = plan(as_budget(budget), n, asked, *sizes, insecure_seed, tested.score_range)
     if ledger is not None:
         ledger.require(dataset, planned.event)
-    seen = look(tested, X, y, planned, codes)
-    noisy, receipt = charged(ledger, dataset, planned.event, lambda: _release(planned, seen))
+    refuse_rows(tested, X, n)
+    noisy, receipt = charged(
+        ledger,
+        dataset,
+        planned.event,
+        lambda: _release(planned, look(tested, X, labels, planned, of_group)),
+    )
     declared = training_rows is False
     relied = assumptions(values, training=training, declared=declared, steps=tested.steps)
     public = Public(n, level, tuple(classes), values)
     return _told(planned, noisy, public, relied, receipt, training=training)
 
 
-def _declared_groups(groups: Any, values: Any) -> tuple[Codes | None, tuple[Any, ...]]:
-    """The group of each row by its place among the declared ones."""
+def _declared_groups(groups: Any, values: Any) -> Groups | None:
+    """The groups, if rows have any."""
     if groups is not None:
-        return checked_groups(groups, values)
+        return declared_groups(groups, values)
     if values is not None:
         raise DeclarationError("group_values are declared, but no row has a group: pass groups=.")
-    return None, ()
+    return None
 
 
 def _told(
@@ -155,17 +171,15 @@ def _told(
     )
 
 
-def look(model: Subject, X: Any, y: Any, planned: Plan, group: Codes | None) -> Seen:
-    """The rows as the tables see them; whatever is wrong with them is refused here, uncharged."""
+def look(
+    model: Subject, X: Any, labels: NDArray[Any], planned: Plan, groups: Groups | None
+) -> Seen:
+    """The rows as the tables see them; what is wrong with one is refused here, charged."""
     names = {table.name for table in planned.tables}
-    truth = checked_labels(y, model.classes)
-    predicted = model.predicted(X)
-    if len(predicted) != len(truth) or (group is not None and len(group) != len(truth)):
-        raise DataError("X, y and groups must have the same number of rows.")
     return Seen(
-        truth=truth,
-        predicted=predicted,
-        group=group,
+        truth=encode_labels(labels, model.classes),
+        predicted=model.predicted(X),
+        group=None if groups is None else groups.codes(),
         score=model.places(model.scores(X)) if "scores" in names else None,
         probability=model.probabilities(X) if names & {"ranks", "calibration"} else None,
     )

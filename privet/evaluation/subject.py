@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DataError, DeclarationError, PrivetError
 from privet.models._base import PrivateLinearClassifier
+from privet.models._numbers import refuse_unsound
 from privet.models._published import refuse_published
 from privet.models.labels import encode_labels
 from privet.privacy.receipt import Receipt
@@ -148,38 +150,67 @@ def subject(model: Any) -> Subject:
     return Subject(model, last)
 
 
-def checked_labels(y: Any, classes: NDArray[Any]) -> Codes:
-    """Labels by their place in the declared classes; an undeclared one is refused, unquoted."""
+def refuse_rows(model: Subject, X: Any, n: int) -> None:
+    """Refuse, before a charge, a table of another shape and one that holds NaN or infinity.
+
+    What a pipeline's steps make of a row is only known once they have seen it, after the charge.
+    """
+    shape = getattr(X, "shape", None)
+    if (len(X) if shape is None else int(shape[0])) != n:
+        raise DataError("X, y and groups must have the same number of rows.")
+    last = getattr(model.last, "best_estimator_", model.last)
+    if not model.steps and isinstance(last, PrivateLinearClassifier):
+        refuse_unsound(_unquoted(lambda table: last._numbers(table, reset=False), X))
+    elif issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind == "f"):
+        refuse_unsound(X)
+
+
+def label_list(y: Any) -> NDArray[Any]:
+    """Labels as an array; only their shape is looked at."""
     if np.ma.isMaskedArray(y):
         raise DataError("Masked labels are refused. Fill the masked values first.")
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise DataError("The labels must be a list with one label for each row.")
-    return encode_labels(labels, classes)
+    return labels
 
 
-def checked_groups(groups: Any, declared: Any) -> tuple[Codes, tuple[Any, ...]]:
-    """Groups by their place among the declared values, and those values."""
+@dataclass(frozen=True)
+class Groups:
+    """The group of each row, and every value that may occur."""
+
+    found: NDArray[Any]
+    values: tuple[Any, ...]
+
+    def codes(self) -> Codes:
+        """Groups by their place among the declared values; it may refuse, so after the charge."""
+        ordered, place = np.unique(np.asarray(self.values), return_index=True)
+        try:
+            codes = encode_labels(self.found, ordered)
+        except DataError:
+            known = False
+        else:
+            known = True
+        if not known:  # outside of the handler, which speaks of labels
+            raise DataError(
+                "A row's group is not among group_values. Nothing was released, but that much is "
+                "now known of the rows, so a charge to a ledger stands. Declare every group, or "
+                "map it to a declared one."
+            )
+        return np.asarray(place[codes])
+
+
+def declared_groups(groups: Any, declared: Any) -> Groups:
+    """Groups whose declaration and shape were checked; which group a row has was not."""
     if declared is None or isinstance(declared, str) or not np.iterable(declared):
         raise DeclarationError(
             "Groups need group_values=[...], every value that may occur: which ones do occur in "
             "the rows is private."
         )
     values = np.asarray(list(declared))
-    ordered, place = np.unique(values, return_index=True)
-    if len(values) == 0 or len(ordered) != len(values):
+    if len(values) == 0 or len(np.unique(values)) != len(values):
         raise DeclarationError("group_values must name every group once.")
     found = np.asarray(groups)
     if found.ndim != 1:
         raise DataError("groups must be a list with one group for each row.")
-    try:
-        codes = encode_labels(found, ordered)
-    except DataError:
-        known = False
-    else:
-        known = True
-    if not known:  # outside of the handler, so that nothing of the row is in the error's context
-        raise DataError(
-            "A row's group is not among group_values. Declare it, or map it to a declared one."
-        )
-    return np.asarray(place[codes]), tuple(values.tolist())
+    return Groups(found, tuple(values.tolist()))

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privet.errors import DataError, DeclarationError
+from privet.errors import DeclarationError
 from privet.evaluation.account import charged, check_account, row_count
 from privet.evaluation.run import assumptions
-from privet.evaluation.subject import Array, checked_labels, subject
-from privet.mechanisms.counts import Histogram
+from privet.evaluation.subject import Array, label_list, refuse_rows, subject
+from privet.mechanisms.counts import Histogram, NoisyCounts
+from privet.models.labels import encode_labels
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 
@@ -80,14 +81,16 @@ def choose_threshold(
     event = mechanism.event(n)
     if ledger is not None:
         ledger.require(dataset, event)
-    truth, scores = checked_labels(y, tested.classes), tested.scores(X)[:, 0]
-    if len(scores) != len(truth):
-        raise DataError("X and y must have the same number of rows.")
-    # a score equal to a candidate is not above it
-    places = truth * (len(edges) + 1) + np.searchsorted(edges, scores, side="left")
-    noisy, receipt = charged(
-        ledger, dataset, event, lambda: mechanism.run(mechanism.count(places), n)
-    )
+    labels = label_list(y)
+    refuse_rows(tested, X, n)
+
+    def release() -> NoisyCounts:
+        truth, scores = encode_labels(labels, tested.classes), tested.scores(X)[:, 0]
+        # a score equal to a candidate is not above it
+        places = truth * (len(edges) + 1) + np.searchsorted(edges, scores, side="left")
+        return mechanism.run(mechanism.count(places), n)
+
+    noisy, receipt = charged(ledger, dataset, event, release)
     values = measured(noisy.values.reshape(2, -1), n, name, costs)
     declared = training_rows is False
     relied = assumptions((), training=training, declared=declared, steps=tested.steps)

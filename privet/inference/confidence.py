@@ -72,11 +72,12 @@ def confidence_intervals(
         ledger.require(dataset, design.event)
     _refuse_other_rows(X, about.design.n)
     with quietly():  # the fit has said it
-        rows = model._revisit(X, y).rows
+        again = model._revisit(X, y)
     ready(design)
     reservation = None if ledger is None else ledger.reserve(dataset, design.event)
     matrices = Paid(moments, design, about)
-    found = matrices.release(rows, model, level)
+    with quietly():
+        found = matrices.release(again.rows, model, level)
     if ledger is None:
         return found
     receipt: Any = ledger.settle(reservation)

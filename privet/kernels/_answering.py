@@ -1,7 +1,7 @@
 """What the three ways of answering with a kernel share: declarations, checks, one charge.
 
-    declarations -> event -> does it fit under the cap? -> rows checked -> ledger reserves
-    -> minimiser, noise -> ledger settles
+    declarations -> event -> does it fit under the cap? -> NaN refused -> ledger reserves
+    -> labels encoded, minimiser, noise -> ledger settles
 
 Two classes only: the theorems are about one prediction ``<w, phi(z)>`` per query.
 """
@@ -111,14 +111,17 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self._forget()
         check_ledger(self.ledger, self.dataset, self.insecure_seed)
         data, labels = self._table(X, y)
+        classes = self._two_classes(labels)
         n, d = table_shape(data)
         event = self._event(n, d)
         if self.ledger is not None:
             self.ledger.require(self.dataset, event)
-        targets = self._targets(data, labels)
+        self._refuse_unsound(data)
         reservation = None
         if self.ledger is not None:
             reservation = self.ledger.reserve(self.dataset, event)
+        targets = self._targets(labels, classes)
+        self.classes_ = classes
         numerics = self._run(data, targets)
         self.regularization_ = event.regularization
         self.guarantee_ = Guarantee(event, numerics, tuple(self._told(d)))
@@ -142,21 +145,25 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.n_features_in_ = 0
         return (list(X), *(column_or_1d(labels) for labels in y)) if y else list(X)
 
-    def _targets(self, data: Any, labels: NDArray[Any]) -> Array:
-        """-1 and +1, after every check that can refuse a row without a charge."""
-        if self._objects:
-            self._kernel(0).diagonal(data)  # what the kernel cannot compare is refused here
-        else:
-            refuse_unsound(data)
+    def _two_classes(self, labels: NDArray[Any]) -> NDArray[Any]:
         classes = declared_classes(self.classes, labels)
         if len(classes) != 2:
             raise DeclarationError(
                 f"{type(self).__name__} is for two classes, but {len(classes)} are declared or "
                 "observed. Use KernelSVC for more."
             )
-        targets = self._loss().targets(encode_labels(labels, classes))
-        self.classes_ = classes
-        return np.asarray(targets, dtype=np.float64)
+        return classes
+
+    def _refuse_unsound(self, data: Any) -> None:
+        """NaN, infinity, and objects that the kernel cannot compare: refused uncharged."""
+        if self._objects:
+            self._kernel(0).diagonal(data)
+        else:
+            refuse_unsound(data)
+
+    def _targets(self, labels: NDArray[Any], classes: NDArray[Any]) -> Array:
+        """-1 and +1; an undeclared label is refused, so this comes after the charge."""
+        return np.asarray(self._loss().targets(encode_labels(labels, classes)), dtype=np.float64)
 
     # -- predicting ----------------------------------------------------------------------------
 

@@ -77,8 +77,10 @@ class Curated(KernelAnswering):
         self._forget()
         data, labels = self._table(X, y)
         n, d = table_shape(data)
-        targets = self._targets(data, labels)
+        self.classes_ = self._two_classes(labels)
         self._refuse_other(transcript, self._event(n, d), d)
+        self._refuse_unsound(data)
+        targets = self._targets(labels, self.classes_)  # the first fit was charged for this
         if not self._recalled_vector(transcript, d):
             self._run(data, targets)
             assert self._session is not None

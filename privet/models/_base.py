@@ -1,9 +1,9 @@
 """What every private classifier does: check, charge, release, forget.
 
-    ready      declarations checked -> does it fit under the cap? -> rows checked -> event
+    ready      declarations checked -> event -> does it fit under the cap? -> NaN refused
     fit        ready -> ledger reserves -> release -> ledger settles
-    release    stages before the fit -> noise drawn, minimum certified -> attributes with a
-               trailing underscore are set
+    release    labels encoded, rows bounded -> stages before the fit -> noise drawn, minimum
+               certified -> attributes with a trailing underscore are set
 
 Nothing that depends on the rows survives ``fit`` except what was released. A refused or failed fit
 leaves no ``coef_``. What makes several releases at once (intervals, tuning) calls ``_ready`` and
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from privet.errors import DeclarationError, quietly
+from privet.errors import DeclarationError
 from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
@@ -54,16 +54,24 @@ RELEASED = (
 
 @dataclass(frozen=True)
 class Ready:
-    """A fit that passed every check and has cost nothing yet. It lives while ``fit`` runs."""
+    """A fit that passed every public check and has cost nothing yet. It lives while ``fit`` runs.
+
+    ``codes`` and ``rows`` look at the rows, refuse or log: they are for after the charge.
+    """
 
     model: PrivateLinearClassifier
     data: Any
-    codes: NDArray[np.int_]
+    labels: NDArray[Any]
     classes: NDArray[Any]
     mechanism: Mechanism
     design: Design
     shared: Shared  # the budget, between the fit and the stages that come before it
     event: Event  # what all of it will cost
+
+    @cached_property
+    def codes(self) -> NDArray[np.int_]:
+        """Each row's class by its place; an undeclared label is refused, with the charge spent."""
+        return encode_labels(self.labels, self.classes)
 
     @cached_property
     def rows(self) -> Rows:
@@ -185,9 +193,12 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
     def fit(self, X: ArrayLike, y: ArrayLike, **refused: Any) -> Any:
         """Train on ``X`` (n x d, dense or sparse) and labels ``y``; spends the budget once.
 
-        Rows above ``norm_bound`` are clipped. NaN, infinity or an undeclared label is an error
-        and costs nothing. ``sample_weight`` is refused: a weight chosen after looking at the rows
-        would let one record count for many, which no declared bound covers; use ``class_weight``.
+        Rows above ``norm_bound`` are clipped. NaN or infinity in ``X`` is an error and costs
+        nothing. A label outside ``classes`` is an error that costs the budget: whether there is one
+        is private, and a refusal for nothing would tell.
+
+        ``sample_weight`` is refused: a weight chosen after looking at the rows would let one record
+        count for many, which no declared bound covers; use ``class_weight``.
         """
         self._forget()
         self._refuse(refused)
@@ -203,8 +214,11 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         self._forget()
         check_ledger(self.ledger, self.dataset, self.insecure_seed)
         data, labels = self._numbers(X, y)
-        self._check_cap(table_shape(data))
-        return self._check(data, labels)
+        ready = self._planned_for(data, labels, declared_classes(self.classes, labels))
+        if self.ledger is not None:
+            self.ledger.require(self.dataset, ready.event)
+        refuse_unsound(data)
+        return ready
 
     def _release(self, ready: Ready) -> Any:
         """Draw noise, minimise, publish. Whoever calls this has charged ``ready.event``."""
@@ -237,35 +251,19 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         if extra:
             raise TypeError(f"fit() got an unexpected keyword argument {extra[0]!r}")
 
-    def _check_cap(self, shape: tuple[int, int]) -> None:
-        """Refuse what does not fit under the cap by the table's shape, before any value counts."""
-        if self.ledger is None or isinstance(self.classes, str):
-            return
-        classes = np.array([0, 1]) if self.classes is None else declared_classes(self.classes)
-        weights = None if self.classes is None else class_weights(self.class_weight, classes)
-        with quietly():  # the fit itself will say it
-            event = self._planned(shape, len(classes), weights)[-1]
-        self.ledger.require(self.dataset, event)
-
     def _revisit(self, X: Any, y: Any) -> Ready:
         """The rows of a fitted model again, checked as for the fit: intervals read them anew.
 
         They are seen through what the model's stages released.
         """
         data, labels = self._numbers(X, y, reset=False)
-        return self._check(data, labels, self.classes_)
+        refuse_unsound(data)
+        return self._planned_for(data, labels, self.classes_)
 
-    def _check(self, data: Any, labels: NDArray[Any], classes: NDArray[Any] | None = None) -> Ready:
-        classes = declared_classes(self.classes, labels) if classes is None else classes
-        codes = encode_labels(labels, classes)
+    def _planned_for(self, data: Any, labels: NDArray[Any], classes: NDArray[Any]) -> Ready:
         weights = class_weights(self.class_weight, classes)
         planned = self._planned(table_shape(data), len(classes), weights)
-        ready = Ready(self, data, codes, classes, *planned)
-        if ready.shared.stages:  # the rows are not known yet, but what is wrong with them is
-            refuse_unsound(data)
-        else:
-            ready.rows  # noqa: B018  refuses what is wrong with them
-        return ready
+        return Ready(self, data, labels, classes, *planned)
 
     def _publish(self, release: Release, ready: Ready) -> None:
         """Released parameters in the user's units; everything here is post-processing."""

@@ -104,17 +104,21 @@ class Features:
         return Chained(first, then)
 
     def _rows(self, data: Any, targets: Targets) -> Rows:
-        """Checked and bounded rows; whatever is wrong with them is refused here, uncharged."""
+        """Bounded rows, charged for: how many were long is told to the terminal."""
         constant = self._bound() if self.fit_intercept else None
         feature_map = self._whole_map(table_shape(data)[1])
         if feature_map is not None:
-            refuse_unsound(data)  # before the charge, not in a block
             return MappedRows(data, targets, feature_map, constant=constant)
         rows = checked_rows(
             data, targets, norm_bound=self._bound(), intercept=bool(self.fit_intercept)
         )
         tell_clipped(rows)
         return rows
+
+    def _tell_long(self, data: Any) -> None:
+        """Tell the terminal how many rows are long, after the charge, for many fits at once."""
+        if self.standardize is None and self._feature_map(table_shape(data)[1]) is None:
+            self._rows(data, np.zeros(table_shape(data)[0]))
 
     # -- predicting ----------------------------------------------------------------------------
 

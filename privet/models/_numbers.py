@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from privet.errors import DataError, is_quiet
 from privet.rows.arrays import ArrayRows, sound_sparse
@@ -27,19 +27,28 @@ QUOTING = {
 
 
 def numbers(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
-    """``X`` (and ``y``) as arrays; NaN and infinity pass, for the rows to refuse."""
+    """``X`` (and ``y``) as arrays; NaN and infinity pass, for the rows to refuse.
+
+    Labels are checked for their shape alone: what they are is looked at after the charge.
+    """
     if any(np.ma.isMaskedArray(part) for part in (X, *y)):
         raise DataError("Masked arrays are refused. Fill the masked values before fitting.")
+    missing = [None] if y and y[0] is None else []  # scikit-learn says that labels are needed
     try:
-        return validate_data(
+        data = validate_data(
             estimator,
             X,
-            *y,
+            *missing,
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
         )
+        if not y:
+            return data
+        labels = column_or_1d(*y, warn=True)
+        check_consistent_length(data, labels)
+        return data, labels
     except ValueError as error:
         reasons = [told for sign, told in QUOTING.items() if sign in str(error)]
         if not reasons:

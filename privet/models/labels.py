@@ -1,8 +1,10 @@
 """Labels: the declared set of classes, and rows' labels as indices into it.
 
 The set of classes is part of the public domain. Reading it from the labels would tell whether a
-rare class occurs; so the user declares it, uses one of three standard two-class codings, or says
-``"observed"`` and thereby declares the observed set public.
+rare class occurs; so the user declares it, declares the usual coding by saying nothing (numbers are
+0 or 1, booleans are False or True), or says ``"observed"`` and thereby declares the observed set
+public. Whether a row's label is in the set is private: ``encode_labels`` may refuse one, so it is
+called after the charge only.
 """
 
 from __future__ import annotations
@@ -19,15 +21,17 @@ from privet.schema import Schema
 
 OBSERVED = "observed"
 UNDECLARED = (
-    "The labels hold a value outside the declared classes. Declare it in classes=[...], or map it "
-    "to a declared class first."
+    "The labels hold a value outside the declared classes, {classes}. Nothing was released, but "
+    "that much is now known of the rows, so a charge to a ledger stands. Declare every possible "
+    "label in classes=[...], or map it to a declared class first."
 )
 
 
 def declared_classes(declared: Any, labels: NDArray[Any] | None = None) -> NDArray[Any]:
     """The classes in the order that predictions and coefficients use.
 
-    ``labels`` are looked at only where the user let them speak: ``None`` and ``"observed"``.
+    Of ``labels`` only the type counts where ``None`` declares the usual coding; their values are
+    looked at only where ``"observed"`` declares them public.
     """
     if labels is None and (declared is None or isinstance(declared, str)):
         raise DeclarationError("The classes are not declared.")
@@ -37,7 +41,7 @@ def declared_classes(declared: Any, labels: NDArray[Any] | None = None) -> NDArr
         check_classification_targets(labels)
         return _at_least_two(np.unique(np.asarray(labels)))
     if declared is None:
-        return _standard_coding(np.asarray(labels))
+        return _usual_coding(np.asarray(labels).dtype)
     if not isinstance(declared, Sequence | np.ndarray):
         raise DeclarationError("classes must be a list of the possible labels.")
     classes = np.unique(np.asarray(declared))
@@ -69,20 +73,15 @@ def _at_least_two(classes: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def _standard_coding(labels: NDArray[Any]) -> NDArray[Any]:
-    """0/1, -1/+1 or false/true, told apart by the labels; anything else must be declared."""
-    if labels.dtype == np.bool_:
+def _usual_coding(kind: np.dtype[Any]) -> NDArray[Any]:
+    """False and true, or 0 and 1, by the type of the labels; anything else must be declared."""
+    if kind == np.bool_:
         return np.array([False, True])
-    if labels.dtype.kind in "iuf":
-        has = [bool((labels == code).any()) for code in (-1, 0, 1)]
-        known = bool(np.isin(labels, (-1, 0, 1)).all())
-        if known and has[1] and not has[0]:
-            return np.array([0, 1], dtype=labels.dtype)
-        if known and has[0] and not has[1]:
-            return np.array([-1, 1], dtype=labels.dtype)
+    if kind.kind in "iuf":
+        return np.array([0, 1])
     raise DeclarationError(
-        "The classes are not declared and the labels are not plainly 0/1, -1/+1 or false/true. "
-        "Pass classes=[...] with every possible label."
+        "The classes are not declared. Pass classes=[...] with every possible label; only numbers "
+        "that are 0 or 1, and booleans, need none."
     )
 
 
@@ -91,20 +90,28 @@ def told_classes(declared: Any) -> str:
     if isinstance(declared, str):
         return "the set of classes, read from the labels and declared public by the user"
     if declared is None:
-        return "the coding of the two classes (0/1, -1/+1 or false/true)"
+        return "the coding of the two classes (0/1 or false/true)"
     return "the set of classes"
 
 
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int_]:
-    """Indices into ``classes``; an undeclared label is an error that does not quote it."""
+    """Indices into ``classes``; an undeclared label is an error that does not quote it.
+
+    Whoever calls this has charged what follows: the error is about a row.
+    """
     try:
-        codes = np.searchsorted(classes, labels)
-    except TypeError as error:
-        raise DataError(UNDECLARED) from error
-    codes = np.minimum(codes, len(classes) - 1)
-    if not bool(np.all(classes[codes] == labels)):
-        raise DataError(UNDECLARED)
-    return codes
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        known = bool(np.all(classes[codes] == labels))
+    except TypeError:  # labels that cannot be compared with the classes
+        known = False
+    if not known:  # outside of the handler, which may tell the label's type
+        raise DataError(UNDECLARED.format(classes=_listed(classes)))
+    return np.asarray(codes)
+
+
+def _listed(classes: NDArray[Any]) -> str:
+    shown = [repr(label) for label in classes[:5].tolist()]
+    return ", ".join(shown) + (", ..." if len(classes) > len(shown) else "")
 
 
 def class_weights(declared: Any, classes: NDArray[Any]) -> tuple[float, ...] | None:

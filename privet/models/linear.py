@@ -41,8 +41,8 @@ class LogisticRegression(PrivateLinearClassifier):
     fit_intercept : bool, default True
         Adds a penalised constant column, so that the proof covers the intercept too.
     classes : list, None or "observed", default None
-        Every possible label. None accepts 0/1, -1/+1 or booleans; "observed" reads them from y
-        and thereby declares the observed set public.
+        Every possible label. None declares booleans, or numbers that are 0 or 1; "observed" reads
+        them from y and thereby declares the observed set public.
     class_weight : dict or None, default None
         Public weights per class; the noise pays for the largest.
     standardize : None or "private", default None

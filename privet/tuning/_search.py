@@ -1,7 +1,8 @@
 """What the searches share: check, charge once, fit, choose, publish the best.
 
-    declarations -> one event for the whole search -> does it fit under the cap? -> rows checked ->
-    ledger reserves -> candidates are trained, scored, chosen -> ledger settles -> ``best_*_`` set
+    declarations -> one event for the whole search -> does it fit under the cap? -> NaN refused ->
+    ledger reserves -> labels checked, candidates trained, scored, chosen -> ledger settles ->
+    ``best_*_`` set
 
 The best model carries the guarantee of the whole search: choosing it looked at all of the rows.
 """
@@ -23,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
-from privet.models.labels import declared_classes
+from privet.models.labels import declared_classes, encode_labels
 from privet.models.tables import encoded
 from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
 from privet.privacy.composite import concentrated
@@ -55,7 +56,7 @@ class TuningAdvice(PrivetWarning):
 
 @dataclass(frozen=True)
 class Table:
-    """Checked rows; lives while ``fit`` runs."""
+    """Rows and labels; lives while ``fit`` runs."""
 
     x: Any
     y: NDArray[Any]
@@ -136,12 +137,15 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         event = self._event(shape, candidates)
         if self.ledger is not None:
             self.ledger.require(self.dataset, event)
-        table = Table(data, labels, declared_classes(self.estimator.classes, labels).tolist())
+        classes = declared_classes(self.estimator.classes, labels)
+        table = Table(data, labels, classes.tolist())
         self._check_candidates(table, shape, candidates)
         self._advise(candidates)
         if event.private:
             opendp("A private choice")  # where it is missing, before the charge
         reservation = None if self.ledger is None else self.ledger.reserve(self.dataset, event)
+        encode_labels(labels, classes)  # an undeclared label is refused wherever its row will be
+        first._tell_long(data)
         found = self._search(table, shape, candidates, source(self.insecure_seed))
         self._publish(found, event, candidates, first)
         if reservation is not None:
@@ -312,7 +316,7 @@ def refuse_unproved(model: Any, x: Any, y: Any) -> None:
 
 
 def _fit(model: Any, x: Any, y: Any) -> Any:
-    # Said once, when the candidates were checked. A line for each fit would also tell how many
+    # Said once, before the first fit. A line for each fit would also tell how many
     # there were, which random stopping must hide.
     with quietly():
         fitted = model._release(model._ready(x, y))

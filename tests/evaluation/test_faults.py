@@ -1,4 +1,7 @@
-"""Hostile inputs: refused with a sentence, uncharged, and without a word about a row."""
+"""Hostile inputs: refused with a sentence and without a word about a row.
+
+Uncharged where the refusal is public or the row holds no number, charged where it tells of a row.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression as Plain
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from privet import Ledger, LogisticRegression, PureDP, evaluate
 from privet.errors import DataError, DeclarationError, PrivetError
+from privet.evaluation import choose_threshold
 from tests.evaluation.models import ROWS, model, table
 
 CANARY = 918273.25
@@ -58,10 +64,6 @@ def spoiled(kind: str) -> dict[str, Any]:
     [
         "nan",
         "inf",
-        "label",
-        "label nan",
-        "label text",
-        "group",
         "short",
         "short groups",
         "width",
@@ -71,7 +73,46 @@ def spoiled(kind: str) -> dict[str, Any]:
     ],
 )
 def test_bad_rows_are_refused_uncharged_and_unquoted(kind: str, account: dict[str, Any]) -> None:
-    given = spoiled(kind)
+    refuse(spoiled(kind), account)
+    assert account["ledger"].remaining("held out") == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("kind", ["label", "label nan", "label text", "group"])
+def test_an_undeclared_label_or_group_is_charged_and_unquoted(
+    kind: str, account: dict[str, Any]
+) -> None:
+    """Whether a row has it is private: a refusal for nothing would tell."""
+    refuse(spoiled(kind), account)
+    assert account["ledger"].remaining("held out") == pytest.approx(0.5)
+    assert len(account["ledger"].orphans("held out")) == 1
+
+
+def test_a_threshold_charges_for_an_undeclared_label(account: dict[str, Any]) -> None:
+    x, y, _ = table(ROWS, 2)
+    y[7] = int(CANARY)
+    with pytest.raises(DataError, match="outside the declared classes"):
+        choose_threshold(model(), x, y, budget=0.5, candidates=[-1.0, 0.0, 1.0], **account)
+    assert account["ledger"].remaining("held out") == pytest.approx(0.5)
+    x[3, 0] = np.nan
+    with pytest.raises(DataError, match="NaN"):
+        choose_threshold(model(), x, y, budget=0.5, candidates=[-1.0, 0.0, 1.0], **account)
+    assert account["ledger"].remaining("held out") == pytest.approx(0.5)
+
+
+def test_what_a_step_refuses_in_a_row_is_charged(account: dict[str, Any]) -> None:
+    """A step that knows no such category tells of a row as an undeclared label does."""
+    _, y, _ = table(ROWS, 2)
+    text = np.where(np.arange(ROWS) % 2, "a", "b")[:, None]
+    encoder = OneHotEncoder(sparse_output=False).fit([["a"], ["b"], ["c"]])
+    whole = Pipeline([("one hot", encoder), ("model", model())])
+    text[7] = WORD[:1]
+    with pytest.raises(DataError, match="refused a row"):
+        evaluate(whole, text, y, budget=0.5, **account)
+    assert account["ledger"].remaining("held out") == pytest.approx(0.5)
+
+
+def refuse(given: dict[str, Any], account: dict[str, Any]) -> None:
+    """Refused, and nothing in the error or behind it quotes a row."""
     with pytest.raises((PrivetError, ValueError)) as refusal:
         evaluate(model(), given.pop("X"), given.pop("y"), budget=0.5, **given, **account)
     told: BaseException | None = refusal.value
@@ -79,7 +120,6 @@ def test_bad_rows_are_refused_uncharged_and_unquoted(kind: str, account: dict[st
         assert str(int(CANARY)) not in str(told)
         assert WORD not in str(told)
         told = told.__cause__ or (None if told.__suppress_context__ else told.__context__)
-    assert account["ledger"].remaining("held out") == pytest.approx(1.0)
 
 
 def test_no_rows_and_one_row() -> None:

@@ -262,7 +262,6 @@ def test_wrong_use_is_refused_before_a_charge(tmp_path: Path) -> None:
         (X, Y, {"loss": "hinge"}, "loss must be"),
         (X, Y, {"regularization": -1.0}, "regularization"),
         (X, Y, {"classes": [0, 1, 2]}, "two classes"),
-        (X, Y + 5, {}, "outside the declared classes"),
         (bad, Y, {}, "NaN|finite"),
         (X, Y, {"mechanism": "sparse_vector", "queries": 0}, "queries"),
         (X, Y, {"mechanism": "sparse_vector", "failure_probability": 2.0}, "failure_probability"),
@@ -271,6 +270,9 @@ def test_wrong_use_is_refused_before_a_charge(tmp_path: Path) -> None:
         with pytest.raises((DeclarationError, DataError), match=words):
             predictor(**charged, **changed).fit(x, y)
     assert [entry.kind for entry in ledger.entries("people")] == ["open"]
+    with pytest.raises(DataError, match="outside the declared classes"):
+        predictor(**charged).fit(X, np.where(np.arange(len(Y)) == 3, 7, Y))
+    assert [entry.kind for entry in ledger.entries("people")] == ["open", "reserve"]
     with pytest.raises(DataError, match="NaN"):
         predictor().fit(X, Y).answer(bad[3:4])
 

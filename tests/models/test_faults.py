@@ -15,7 +15,17 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from privet import ZCDP, ApproxDP, LargeMarginGaussian, Ledger, LogisticRegression, PureDP, load
+from privet import (
+    ZCDP,
+    ApproxDP,
+    LargeMarginGaussian,
+    Ledger,
+    LogisticRegression,
+    PureDP,
+    confidence_intervals,
+    fit_with_intervals,
+    load,
+)
 from privet.errors import (
     BudgetExceeded,
     DataError,
@@ -114,6 +124,22 @@ def test_2_clipped_rows_are_counted_on_the_terminal_only(
     assert "7 of" not in model.statement() + repr(model)
 
 
+def test_2_nothing_is_told_of_the_rows_before_the_charge(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The fit alone would fit under the cap, the fit with intervals does not."""
+    x, y = two_classes()
+    x[:7] *= 1000.0
+    ledger.open("few", ZCDP(0.095))
+    model = LogisticRegression(ledger=ledger, dataset="few")
+    with pytest.raises(BudgetExceeded):
+        fit_with_intervals(model, x, y, budget=ZCDP(0.1), share=0.9)
+    LogisticRegression()._ready(x, y)
+    assert not caplog.records
+    fit_with_intervals(model, x, y, budget=ZCDP(0.09), share=0.9)
+    assert "7 of 400 rows" in caplog.text
+
+
 def test_2_long_rows_are_clipped_and_nothing_released_tells_of_them() -> None:
     x, y = two_classes()
     long = x.copy()
@@ -126,21 +152,86 @@ def test_2_long_rows_are_clipped_and_nothing_released_tells_of_them() -> None:
     assert one.guarantee_ == two.guarantee_
 
 
-@pytest.mark.parametrize("label", [7, "x", np.nan, None])
-def test_3_undeclared_labels_are_refused(ledger: Ledger, label: Any) -> None:
+def charged_and_refused(model: Any, x: Any, y: Any) -> str:
+    """The fit raises, leaves no model, and its charge stands: asking was not for free."""
+    before = model.ledger.remaining("people")
+    with pytest.raises(DataError, match="outside the declared classes") as caught:
+        model.fit(x, y)
+    assert not hasattr(model, "coef_")
+    assert model.ledger.remaining("people") == pytest.approx(before - model.budget)
+    assert len(model.ledger.orphans("people")) == 1
+    told: BaseException | None = caught.value
+    while told is not None:  # a context would quote the label or its type
+        assert type(told) is DataError
+        told = told.__cause__ or told.__context__
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [(object, label) for label in (7, "x", np.nan, np.inf, None, 0.5)]
+    + [(float, label) for label in (7, np.nan, np.inf, 0.5)],
+)
+def test_3_an_undeclared_label_is_charged_and_refused(
+    ledger: Ledger, kind: Any, label: Any
+) -> None:
+    """Whether a row has such a label is private: a free refusal would answer any such question."""
     x, y = two_classes()
-    y = y.astype(object)
+    y = y.astype(kind)
     y[3] = label
-    model = LogisticRegression(0.1, classes=[0, 1], ledger=ledger, dataset="people")
-    text = refused(model, x, y, (DataError, ValueError))
-    assert "7" not in text
+    model = LogisticRegression(0.25, classes=[0, 1], ledger=ledger, dataset="people")
+    assert "7" not in charged_and_refused(model, x, y)
 
 
-@pytest.mark.parametrize("labels", [[1, 2], ["no", "yes"], [1, 1], [-1, 0]])
-def test_3_classes_come_from_the_user(labels: Any) -> None:
+@pytest.mark.parametrize("model_class", MODEL_CLASSES)
+@pytest.mark.parametrize("options", [{}, STANDARDIZED], ids=["plain", "standardize"])
+def test_3_every_model_charges_for_an_undeclared_label(
+    ledger: Ledger, model_class: type[PrivateLinearClassifier], options: dict[str, Any]
+) -> None:
+    x, y = two_classes(60)
+    y[3] = 2
+    charged_and_refused(model_class(0.25, ledger=ledger, dataset="people", **options), x, y)
+
+
+def test_3_intervals_charge_for_an_undeclared_label(ledger: Ledger) -> None:
+    x, y = two_classes(4000)
+    model = LogisticRegression(0.5, ledger=ledger, dataset="people").fit(x, y)
+    y[3] = 7
+    with pytest.raises(DataError, match="outside the declared classes"):
+        confidence_intervals(model, x, y, budget=0.5)
+    assert ledger.remaining("people") == 0.0
+    x[3, 0] = np.nan
+    with pytest.raises(BudgetExceeded):
+        confidence_intervals(model, x, y, budget=0.5)
+
+
+@pytest.mark.parametrize("labels", [[1, 2], [-1, 1], [-1, 0], [0.5, 1.0]], ids=str)
+def test_3_numbers_are_zero_or_one_unless_declared(ledger: Ledger, labels: Any) -> None:
+    """The coding is not read from the labels, where one row could decide it."""
     x, _ = two_classes()
     y = np.array(labels)[np.arange(len(x)) % 2]
-    refused(LogisticRegression(), x, y, DeclarationError, "classes=")
+    options: dict[str, Any] = {"ledger": ledger, "dataset": "people"}
+    charged_and_refused(LogisticRegression(0.25, **options), x, y)
+    model = LogisticRegression(0.25, classes=labels, **options).fit(x, y)
+    assert model.classes_.tolist() == sorted(labels)
+    assert set(model.predict(x).tolist()) <= set(labels)
+
+
+@pytest.mark.parametrize("kind", [int, float, bool, np.uint8], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("only", [None, 0, 1])
+def test_3_what_the_labels_are_changes_nothing_about_the_classes(kind: Any, only: Any) -> None:
+    x, y = two_classes(60)
+    y = (y if only is None else np.full(60, only)).astype(kind)
+    model = LogisticRegression(1.0).fit(x, y)
+    assert model.classes_.tolist() == ([False, True] if kind is bool else [0, 1])
+    assert model.score(x, y) >= 0.0
+
+
+def test_3_text_needs_declared_classes(ledger: Ledger) -> None:
+    x, y = two_classes()
+    model = LogisticRegression(0.1, ledger=ledger, dataset="people")
+    refused(model, x, np.array(["no", "yes"])[y], DeclarationError, "classes=")
+    refused(model, x, y.astype(object), DeclarationError, "classes=")
 
 
 def test_4_no_rows_is_an_error() -> None:

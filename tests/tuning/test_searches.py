@@ -204,14 +204,40 @@ def test_what_a_fit_would_refuse_is_refused_before_the_charge(kind: Any, tmp_pat
     holes[-1, 0] = np.nan
     with pytest.raises(DataError, match="NaN"):
         search(kind, **given).fit(holes, y)
-    with pytest.raises(DataError, match="declared classes"):
-        search(kind, LogisticRegression(classes=[0, 1]), **given).fit(x, np.where(y == 0, 7, 1))
     infeasible = [{"calibration": "exact", "regularization": 1e-12}, {}]
     with pytest.raises(InfeasibleBudget):
         search(kind, candidates=infeasible, **given).fit(x, y)
     with pytest.raises(DeclarationError, match="seed"):
         search(kind, insecure_seed=3, **given).fit(x, y)
     assert ledger.remaining("people") == 1.0
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_an_undeclared_label_is_charged_wherever_its_row_would_be(
+    kind: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also in rows that are only counted: otherwise the draw of the parts would decide."""
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("people", cap=PureDP(1.0))
+    x, y = separable(3000)
+    x[:5] *= 1000.0
+    given = {"budget": 1.0, "ledger": ledger, "dataset": "people"}
+    one = search(kind, LogisticRegression(classes=[0, 1]), **given)
+    with pytest.raises(DataError, match="declared classes"):
+        one.fit(x, np.where(np.arange(3000) == 17, 7, y))
+    assert not hasattr(one, "best_estimator_")
+    assert ledger.remaining("people") == 0.0
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_long_rows_are_told_once_and_after_the_charge(
+    kind: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    x, y = separable(3000)
+    x[:5] *= 1000.0
+    search(kind, LogisticRegression(classes=[0, 1])).fit(x, y)
+    assert [record.getMessage()[:14] for record in caplog.records] == ["5 of 3000 rows"]
 
 
 @pytest.mark.parametrize("kind", [PartitionSearch, RandomStoppingSearch])
