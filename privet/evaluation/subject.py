@@ -160,7 +160,7 @@ def refuse_rows(model: Subject, X: Any, n: int) -> None:
         raise DataError("X, y and groups must have the same number of rows.")
     last = getattr(model.last, "best_estimator_", model.last)
     if not model.steps and isinstance(last, PrivateLinearClassifier):
-        refuse_unsound(_unquoted(lambda table: last._numbers(table, reset=False), X))
+        last._refuse_unsound(_unquoted(lambda table: last._numbers(table, reset=False), X))
     elif issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind == "f"):
         refuse_unsound(X)
 

@@ -29,10 +29,9 @@ from privet.kernels.frequencies import draw_frequencies, spherical
 from privet.kernels.maps import FourierMap, LandmarkMap, weighted, whitener
 from privet.kernels.regularization import least_regularized
 from privet.models._base import PrivateLinearClassifier
+from privet.models._numbers import table_shape
 from privet.privacy.budget import Budget, as_budget
 from privet.randomness import source
-from privet.rows import Rows
-from privet.rows.base import Targets
 from privet.rows.mapped import FeatureMap
 
 # The frequencies of a seeded model must not repeat the bits of its noise.
@@ -204,12 +203,11 @@ class KernelClassifier(PrivateLinearClassifier):
         self.n_features_in_ = 0
         return (list(X), *(column_or_1d(labels) for labels in y)) if y else list(X)
 
-    def _rows(self, data: Any, targets: Targets) -> Rows:
-        rows = super()._rows(data, targets)
-        if self._objects:  # what the kernel cannot compare is refused here, before the charge
-            for _ in rows.blocks():
+    def _refuse_unsound(self, data: Any) -> None:
+        super()._refuse_unsound(data)
+        if self._objects and self.standardize is None:  # what the kernel cannot compare
+            for _ in self._rows(data, np.zeros(table_shape(data)[0])).blocks():
                 pass
-        return rows
 
     # -- telling -------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from privet.mechanisms import MECHANISMS, Mechanism
 from privet.mechanisms.release import Design, Release
 from privet.models._features import Features
 from privet.models._ledger import check_ledger
-from privet.models._numbers import refuse_unsound, table_shape
+from privet.models._numbers import table_shape
 from privet.models._show import Shown
 from privet.models.labels import class_weights, declared_classes, encode_labels, told_classes
 from privet.models.stages import Shared, Stage, shared
@@ -217,7 +217,7 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         ready = self._planned_for(data, labels, declared_classes(self.classes, labels))
         if self.ledger is not None:
             self.ledger.require(self.dataset, ready.event)
-        refuse_unsound(data)
+        self._refuse_unsound(data)
         return ready
 
     def _release(self, ready: Ready) -> Any:
@@ -257,7 +257,7 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         They are seen through what the model's stages released.
         """
         data, labels = self._numbers(X, y, reset=False)
-        refuse_unsound(data)
+        self._refuse_unsound(data)
         return self._planned_for(data, labels, self.classes_)
 
     def _planned_for(self, data: Any, labels: NDArray[Any], classes: NDArray[Any]) -> Ready:

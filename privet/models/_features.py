@@ -50,6 +50,10 @@ class Features:
         """The table as numbers; models on other objects override it."""
         return numbers(self, X, *y, reset=reset)
 
+    def _refuse_unsound(self, data: Any) -> None:
+        """Refuse, before a charge, what is no number (other objects: what cannot be compared)."""
+        refuse_unsound(data)
+
     # -- schemas -------------------------------------------------------------------------------
 
     def _by_schema(self, schema: Schema) -> dict[str, Any]:
@@ -117,7 +121,7 @@ class Features:
 
     def _tell_long(self, data: Any) -> None:
         """Tell the terminal how many rows are long, after the charge, for many fits at once."""
-        if self.standardize is None and self._feature_map(table_shape(data)[1]) is None:
+        if self.standardize is None and type(self)._feature_map is Features._feature_map:
             self._rows(data, np.zeros(table_shape(data)[0]))
 
     # -- predicting ----------------------------------------------------------------------------
