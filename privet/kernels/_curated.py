@@ -7,6 +7,7 @@ release (``_session``) holds training rows: it lives in one private attribute an
 from __future__ import annotations
 
 import os
+import secrets
 from abc import abstractmethod
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -16,11 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DataError, DeclarationError
-from privet.kernels import records
+from privet.kernels import journal
 from privet.kernels._answering import KernelAnswering
+from privet.kernels.holders import Hold, take
 from privet.kernels.sessions import Session
 from privet.kernels.transcript import Transcript, load_transcript
 from privet.kernels.vector import VectorSession
+from privet.mechanisms.function import MOST_RESUMED
 from privet.models._numbers import table_shape
 from privet.models._published import refuse_published
 from privet.privacy import Event
@@ -38,6 +41,7 @@ class Curated(KernelAnswering):
     journal: str | os.PathLike[str] | None
     transcript_: Transcript
     _session: Session | None
+    _hold: Hold
 
     @abstractmethod
     def _declarations(self, d: int) -> dict[str, Any]:
@@ -49,13 +53,13 @@ class Curated(KernelAnswering):
 
     # -- opening and resuming ------------------------------------------------------------------
 
-    def _open(self, transcript: Transcript) -> None:
+    def _open(self, declarations: dict[str, Any]) -> None:
         assert self._session is not None
-        transcript.state = transcript.state or self._session.state
+        transcript = Transcript(declarations, self.guarantee_, identity=secrets.token_hex(16))
+        transcript.state = self._session.state
         if self.journal is not None:
-            lines = [transcript.header(), {"state": transcript.state}]
-            transcript.digest = records.write(self.journal, lines)
-            transcript.path = os.fspath(self.journal)
+            journal.begin(self.journal, transcript)
+        self._hold = take(transcript.identity, 0)
         self.transcript_ = transcript
 
     def resume(
@@ -66,14 +70,12 @@ class Curated(KernelAnswering):
         The rows must be those of the first fit: that is the curator's word, since nothing kept
         could tell without giving rows away. Another number of rows or another declaration is
         refused. A transcript is continued once and from its end; two predictors that go on from the
-        same place would answer the same query with two noises.
+        same place would answer the same query with two noises. A release that keeps a journal is
+        continued with that journal only, from the end of what it holds.
         """
         if not isinstance(transcript, Transcript):
             transcript = load_transcript(transcript)
-        # its own copy: of two that go on in one journal, the second finds that the other has
-        transcript = deepcopy(transcript)
-        if self.journal is not None and transcript.path != os.fspath(self.journal):
-            raise DeclarationError("A journal is continued in its own file: pass it to resume.")
+        transcript = self._newest(deepcopy(transcript))
         self._forget()
         data, labels = self._table(X, y)
         n, d = table_shape(data)
@@ -87,9 +89,40 @@ class Curated(KernelAnswering):
             self._session.recall(transcript.state)
             for batch in transcript.batches:
                 self._session.restore(batch)
+            self._claim(transcript)
         self._take(transcript.guarantee)
         self.transcript_ = transcript
         return self
+
+    def _newest(self, transcript: Transcript) -> Transcript:
+        """The end of the release that ``transcript`` is of; refused where it cannot be known."""
+        if "vector" in transcript.state:
+            return transcript  # no noise is left to draw
+        if not transcript.identity:
+            raise DeclarationError(
+                "The transcript is of an older Privet and does not name its release: it repeats "
+                "its answers (load), but gives no new ones. Start a new release with fit."
+            )
+        if transcript.place:
+            transcript = journal.reopened(self.journal, transcript)
+        elif self.journal is not None:
+            raise DeclarationError(
+                "The release was opened without a journal and cannot be given one: drop journal=."
+            )
+        if transcript.resumed >= MOST_RESUMED:
+            raise DeclarationError(
+                f"The release was resumed {MOST_RESUMED} times, as often as its sensitivity "
+                "covers. It repeats its answers (load); start a new release with fit."
+            )
+        return transcript
+
+    def _claim(self, transcript: Transcript) -> None:
+        """From here on this predictor answers, and no other that was before it."""
+        hold = take(transcript.identity, len(transcript.batches))
+        transcript.resumed += 1
+        if self.journal is not None:
+            journal.append(self.journal, transcript, transcript.counters())
+        self._hold = hold
 
     def _refuse_other(self, transcript: Transcript, event: Event, d: int) -> None:
         known = transcript.guarantee.event
@@ -130,9 +163,8 @@ class Curated(KernelAnswering):
         session = self.__dict__.get("_session")
         if isinstance(session, VectorSession):
             return session(queries)
-        fresh = self._fresh(queries)
-        if len(fresh):
-            self._ask(queries[fresh] if not self._objects else [queries[i] for i in fresh])
+        if self._fresh(queries):
+            self._ask(queries)
         return np.array([self.transcript_[query] for query in queries])
 
     def _fresh(self, queries: Any) -> list[int]:
@@ -145,29 +177,35 @@ class Curated(KernelAnswering):
         return list(seen.values())
 
     def _ask(self, queries: Any) -> None:
-        session = self.__dict__.get("_session")
+        if self.__dict__.get("_session") is not None:
+            self._hold.check()
+        # until the answers are noted nobody else may go on from here, no other thread either
+        session = self.__dict__.pop("_session", None)
         if session is None:
             raise DeclarationError(
                 "Some queries were never answered, and a transcript alone cannot answer them. Take "
                 "the rows again with resume(X, y, transcript)."
             )
+        fresh = self._fresh(queries)  # again: another thread may have asked meanwhile
+        if fresh:
+            asked = queries[fresh] if not self._objects else [queries[i] for i in fresh]
+            self._note(session, asked)
+        self._session = session
+        self._say(session)
+
+    def _note(self, session: Session, queries: Any) -> None:
+        """Answer new queries, and note the answers before anybody sees them."""
         if isinstance(queries, np.ndarray):
             queries = np.ascontiguousarray(queries + 0.0)  # a zero has no sign
-        # until the answers are noted, this release must not go on from where it was
-        self._session = None
-        batch = session.answer(queries, source(self._seed()))
-        self.transcript_.add(batch, session.state)
+        transcript = self.transcript_
+        transcript.add(session.answer(queries, source(self._seed())), session.state)
         if self.journal is not None:
-            transcript = self.transcript_
             try:
-                transcript.digest = records.append(
-                    self.journal, transcript.last(), transcript.digest
-                )
+                journal.append(self.journal, transcript, transcript.last())
             except BaseException:
                 transcript.forget()  # nobody saw them
                 raise
-        self._session = session
-        self._say(session)
+        self._hold.note(len(transcript.batches))
 
     def _seed(self) -> int | None:
         """Another seed for each batch: the same one again would repeat the noise."""

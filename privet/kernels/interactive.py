@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DataError, DeclarationError, PrivetWarning
-from privet.kernels import records
+from privet.kernels import journal, records
 from privet.kernels._curated import Curated
 from privet.kernels.base import Kernel
 from privet.kernels.dual import kernel_minimum
@@ -73,6 +73,7 @@ class InteractivePredictor(Curated):
         "regularization_",
         "transcript_",
         "_session",
+        "_hold",
         "_said",
     )
 
@@ -166,14 +167,10 @@ class InteractivePredictor(Curated):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
         """Find the minimiser and open the release; spends the whole budget once."""
         if self.journal is not None:
-            if os.path.exists(self.journal):
-                raise DeclarationError(
-                    "The journal exists already: it belongs to another release. Choose a new file, "
-                    "or continue it with resume(X, y, journal)."
-                )
+            journal.refuse_existing(self.journal)
             self._kernel(1).to_json()  # refuses what no file can hold, before a charge
         super().fit(X, y)
-        self._open(Transcript(self._declarations(int(self.n_features_in_)), self.guarantee_))
+        self._open(self._declarations(int(self.n_features_in_)))
         return self
 
     def _run(self, data: Any, targets: Array) -> str:

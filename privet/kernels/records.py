@@ -106,6 +106,12 @@ def read(path: str | os.PathLike[str]) -> tuple[list[Record], str]:
     return records, digest
 
 
+def digests(path: str | os.PathLike[str]) -> set[str]:
+    """The digest of every whole line."""
+    lines = Path(path).read_bytes().split(b"\n")[:-1]
+    return {line.rpartition(b"\t")[2].decode("ascii", "replace") for line in lines}
+
+
 def _parsed(text: bytes, name: str) -> Record:
     def refuse(constant: str) -> float:
         raise ValueError(f"{constant} is not a number that a record may hold")

@@ -70,6 +70,9 @@ class Transcript:
     state: Record = field(default_factory=dict)  # public counters of the mechanism, as of now
     path: str | None = None  # the journal it was read from
     digest: str = ""
+    identity: str = ""  # of the release; random, so that no two are taken for one another
+    place: str = ""  # of its journal; empty where it keeps none
+    resumed: int = 0  # how often the rows were taken again
     _known: dict[Key, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -106,6 +109,8 @@ class Transcript:
         return {
             "format": FORMAT,
             "model": "InteractivePredictor",
+            "identity": self.identity,
+            "place": self.place,
             "declarations": self.declarations,
             "guarantee": self.guarantee.to_json(),
         }
@@ -115,7 +120,11 @@ class Transcript:
         yield self.header()
         for batch in self.batches:
             yield batch.to_json()
-        yield {"state": self.state}
+        yield self.counters()
+
+    def counters(self) -> Record:
+        """The mechanism's public counters, and how often the rows were taken again."""
+        return {"state": self.state, "resumed": self.resumed}
 
     def last(self) -> Record:
         """What a journal appends: the newest batch and the counters, in one line."""
@@ -142,6 +151,9 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
             state=dict(states[-1]) if states else {},
             path=os.fspath(path),
             digest=digest,
+            identity=str(head.get("identity", "")),
+            place=str(head.get("place", "")),
+            resumed=max((int(record.get("resumed", 0)) for record in rest), default=0),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise DataError("The transcript is intact but not one that this Privet reads.") from error

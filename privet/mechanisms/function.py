@@ -13,7 +13,8 @@ of one answer has standard deviation ``sigma sqrt(K(z, z) + t)``. The path is sa
 looked at, conditional on the *released* answers, so rounding them to the public grid is covered. A
 query that the kept ones determine (conditional variance ``v`` at most ``2 t``) need not be kept: it
 gets independent noise of variance ``sigma^2 (v + x)``, ``x = 1e-4 R^2``, at the cost of
-``v/(v + x)`` of the whole; the ``v`` are public, and their sum stays below the 0.01 above. Proof:
+``v/(v + x)`` of the whole; the ``v`` are public, and their sum stays below the 0.01 above. ``S``
+covers a minimiser that is found anew at each of up to 255 resumptions. Proof:
 ``function.proof.md``.
 """
 
@@ -46,6 +47,8 @@ SLACK = 0.01
 JITTER = 1e-9
 #: ``x/R^2``: independent noise in the answers to queries that are not kept; 1 % of the noise.
 EXTRA = 1e-4
+#: How often a release may take its rows again: each time its minimiser is another, within the gap.
+MOST_RESUMED = 255
 THEOREM = "Hall, Rinaldo and Wasserman 2013, Proposition 7 and Corollary 9"
 
 
@@ -112,7 +115,8 @@ def function_design(
         lam = auto_regularization(loss.row_gradient_bound * norm_bound**2, shift, n)
     else:
         lam = positive("regularization", regularization)
-    minimiser = KernelMinimiser(RegularisedRisk(loss, lam, norm_bound), n)
+    risk = RegularisedRisk(loss, lam, norm_bound)
+    minimiser = KernelMinimiser(risk, n, minimisers=1 + MOST_RESUMED)
     sigma = minimiser.sensitivity / shift
     event = Event(
         mechanism="function",

@@ -15,6 +15,7 @@ Monteleoni and Sarwate 2011, Corollary 8). Proof: ``kernel_minimiser.proof.md``.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from privet.errors import DeclarationError
@@ -33,10 +34,15 @@ LARGEST_WIDENING = 0.5
 
 @dataclass(frozen=True)
 class KernelMinimiser:
-    """Public facts about the minimiser of ``n`` rows' kernel risk."""
+    """Public facts about the minimiser of ``n`` rows' kernel risk.
+
+    ``minimisers`` counts how often it may be found anew for one release. Their distances to the
+    exact one add up in squares (``function.proof.md``, step 5), so each is found more exactly.
+    """
 
     risk: RegularisedRisk
     n: int
+    minimisers: int = 1
 
     def __post_init__(self) -> None:
         if self.widening > LARGEST_WIDENING:
@@ -64,13 +70,14 @@ class KernelMinimiser:
     @property
     def tolerance(self) -> float:
         """The gradient norm that the solver must certify."""
-        wanted = RELATIVE_GAP * self.risk.gradient_difference / self.n
+        wanted = RELATIVE_GAP * self.risk.gradient_difference / self.n / math.sqrt(self.minimisers)
         return max(wanted - self.rounding, 2.0 * self.rounding)
 
     @property
     def sensitivity(self) -> float:
         """``S``: largest distance between two neighbours' computed minimisers."""
-        return self.risk.minimiser_sensitivity(self.n, self.tolerance + self.rounding)
+        gap = math.sqrt(self.minimisers) * (self.tolerance + self.rounding)
+        return self.risk.minimiser_sensitivity(self.n, gap)
 
     @property
     def widening(self) -> float:

@@ -15,8 +15,9 @@ from scipy.linalg import cholesky
 from privet import ZCDP, ApproxDP, PureDP
 from privet.audit.finding import FALSE_ALARM
 from privet.errors import DeclarationError
-from privet.losses.margin import Logistic
+from privet.losses.margin import HuberHinge, Logistic
 from privet.mechanisms.function import (
+    MOST_RESUMED,
     SLACK,
     FunctionAnswers,
     FunctionDesign,
@@ -282,3 +283,19 @@ def test_the_growing_factor_is_the_factor() -> None:
     right = rng.normal(size=(700, 3))
     np.testing.assert_allclose(whole @ rows.whiten(right), right, atol=1e-8)
     np.testing.assert_allclose(whole @ rows.whiten(right[:, 0]), right[:, 0], atol=1e-8)
+
+
+def test_minimisers_that_are_found_anew_are_covered_together() -> None:
+    """Each resumption has its own minimiser within the gap: the worst of them all, added up.
+
+    Queries far apart have orthogonal features. One is asked after each resumption; the exact
+    difference has an equal share along each, and every new minimiser errs along its own query.
+    """
+    for lam in (1e-3, 1e-6):
+        made = function_design(HuberHinge(0.5), ZCDP(0.5), 1.0, lam, 2_000, 3)
+        risk, known, m = made.minimiser.risk, made.minimiser, 1 + MOST_RESUMED
+        exact = risk.minimiser_sensitivity(known.n)
+        gap = 2.0 * (known.tolerance + known.rounding) / lam
+        shifts = np.full(m, exact / math.sqrt(m) + gap)
+        assert float(shifts @ shifts) <= known.sensitivity**2 * (1.0 + 1e-12)
+        assert (1.0 + SLACK) * float(shifts @ shifts) / (2.0 * made.sigma**2) <= 0.5 * (1 + 1e-12)

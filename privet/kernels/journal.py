@@ -1,0 +1,93 @@
+"""A journal is one file in one place, and goes on from its end only.
+
+    journal        header with the release's identity and place, one line a batch, one a resumption
+    journal.end    the digest of the newest line: a journal that was put back from a copy is older
+
+A release that was continued twice from the same place answers one query with two noises, and only
+one of them is paid for. So a journalled release is continued with its own journal or not at all:
+not without it, not from a copy in another place, not from an older state. Both files put back
+together cannot be told from the newest state; that they are not is the curator's word.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from privet.errors import DataError, DeclarationError
+from privet.kernels import records
+from privet.kernels.transcript import Transcript, load_transcript
+
+Place = str | os.PathLike[str]
+
+
+def place_of(path: Place, identity: str) -> str:
+    """The place of a journal, as a digest: a transcript is public and names no folder."""
+    return hashlib.sha256(f"{identity}\0{os.path.realpath(path)}".encode()).hexdigest()
+
+
+def end_of(path: Place) -> Path:
+    """The file that holds the digest of the newest line."""
+    return Path(f"{os.fspath(path)}.end")
+
+
+def refuse_existing(path: Place) -> None:
+    """A new release has a new journal."""
+    if os.path.exists(path) or end_of(path).exists():
+        raise DeclarationError(
+            "The journal exists already: it belongs to another release. Choose a new file, or "
+            "continue it with resume(X, y, journal)."
+        )
+
+
+def begin(path: Place, transcript: Transcript) -> None:
+    """Open the journal of a new release."""
+    transcript.place = place_of(path, transcript.identity)
+    transcript.path = os.fspath(path)
+    lines = [transcript.header(), {"state": transcript.state}]
+    transcript.digest = records.write(path, lines)
+    _mark(path, transcript)
+
+
+def append(path: Place, transcript: Transcript, record: records.Record) -> None:
+    """One more line, on disk when this returns; refused where another has gone on before."""
+    transcript.digest = records.append(path, record, transcript.digest)
+    _mark(path, transcript)
+
+
+def _mark(path: Place, transcript: Transcript) -> None:
+    end = {"format": records.FORMAT, "identity": transcript.identity, "digest": transcript.digest}
+    records.write(end_of(path), [end])
+
+
+def reopened(path: Place | None, transcript: Transcript) -> Transcript:
+    """What the journal of ``transcript`` holds now; refused unless it is its own and the newest."""
+    if path is None:
+        raise DeclarationError(
+            "This release keeps a journal, and only with it can nobody else continue it: pass "
+            "journal=, the file that it was opened with."
+        )
+    if not os.path.exists(path) or not end_of(path).exists():
+        raise DataError(
+            "The journal, or the file .end beside it, is missing: answers that were given could be "
+            "given again with other noise. Put both back as they were left, or start a new release "
+            "with fit, which costs a new budget."
+        )
+    found = load_transcript(path)
+    if found.identity != transcript.identity:
+        raise DeclarationError("The journal belongs to another release than the transcript.")
+    if found.place != place_of(path, found.identity):
+        raise DeclarationError(
+            "This is a copy of a journal: the journal itself may have gone on. Resume with the "
+            "file in the place where it was opened."
+        )
+    (mark, *_), _ = records.read(end_of(path))
+    newest = mark.get("identity") == found.identity and mark.get("digest") in records.digests(path)
+    mine = [batch.to_json() for batch in transcript.batches]
+    if not newest or mine != [batch.to_json() for batch in found.batches[: len(mine)]]:
+        raise DataError(
+            "The journal is older than what was answered: it was put back from a copy. Resume with "
+            "the newest one, or start a new release with fit, which costs a new budget."
+        )
+    return found
