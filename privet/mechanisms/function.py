@@ -14,7 +14,7 @@ looked at, conditional on the *released* answers, so rounding them to the public
 query that the kept ones determine (conditional variance ``v`` at most ``2 t``) need not be kept: it
 gets independent noise of variance ``sigma^2 (v + x)``, ``x = 1e-4 R^2``, at the cost of
 ``v/(v + x)`` of the whole; the ``v`` are public, and their sum stays below the 0.01 above. ``S``
-covers a minimiser that is found anew at each of up to 255 resumptions. Proof:
+covers a minimiser that is found anew at each of up to 63 resumptions. Proof:
 ``function.proof.md``.
 """
 
@@ -48,7 +48,7 @@ JITTER = 1e-9
 #: ``x/R^2``: independent noise in the answers to queries that are not kept; 1 % of the noise.
 EXTRA = 1e-4
 #: How often a release may take its rows again: each time its minimiser is another, within the gap.
-MOST_RESUMED = 255
+MOST_RESUMED = 63
 THEOREM = "Hall, Rinaldo and Wasserman 2013, Proposition 7 and Corollary 9"
 
 

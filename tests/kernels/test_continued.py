@@ -180,17 +180,17 @@ def test_a_release_without_a_name_repeats_but_does_not_go_on(tmp_path: Path) -> 
 
 def test_rows_are_taken_again_as_often_as_the_sensitivity_covers(tmp_path: Path) -> None:
     model = predictor().fit(X, Y)
-    model.transcript_.resumed = 255
-    with pytest.raises(DeclarationError, match="resumed 255 times"):
+    model.transcript_.resumed = 63
+    with pytest.raises(DeclarationError, match="resumed 63 times"):
         predictor().resume(X, Y, model.transcript_)
-    model.transcript_.resumed = 254
+    model.transcript_.resumed = 62
     again = predictor().resume(X, Y, model.transcript_)
     known = again._design(len(Y), 3).minimiser
     for each in (model, again):
         found = each._session._predict  # type: ignore[union-attr]
         assert found.gradient <= known.tolerance
     again.save(tmp_path / "t")
-    assert load_transcript(tmp_path / "t").resumed == 255
+    assert load_transcript(tmp_path / "t").resumed == 63
 
 
 def test_a_released_vector_needs_no_journal_to_go_on(tmp_path: Path) -> None:
