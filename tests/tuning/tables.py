@@ -20,9 +20,10 @@ def separable(n: int, d: int = 3) -> tuple[NDArray[np.float64], NDArray[np.int_]
 
 
 class Watched(LogisticRegression):
-    """Notes which rows each fit saw, by a mark in the last column."""
+    """Notes which rows each fit saw and which were predicted, by a mark in the last column."""
 
     seen: list[set[float]] = []  # noqa: RUF012  (shared on purpose: searches clone the model)
+    predicted: list[set[float]] = []  # noqa: RUF012
 
     def _release(self, ready: Any) -> Any:
         marks: set[float] = set()
@@ -32,3 +33,8 @@ class Watched(LogisticRegression):
             marks.update(np.round(block.scores(weights)[:, 0], 9).tolist())
         Watched.seen.append(marks)
         return super()._release(ready)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The labels of marked rows."""
+        Watched.predicted.append(set(np.round(np.asarray(X)[:, -1], 9).tolist()))
+        return super().predict(X)

@@ -81,10 +81,18 @@ def test_no_fit_sees_a_validation_row(kind: Any) -> None:
     x, y = separable(3000)
     x[:, -1] = np.arange(3000) / 6000.0
     Watched.seen.clear()
+    Watched.predicted.clear()
     found = search(kind, Watched()).fit(x, y)
     assert Watched.seen
     held = found.guarantee_.event.m
     trained = set().union(*Watched.seen)
+    validated = Watched.predicted[0]
+    assert len(Watched.predicted) == len(Watched.seen)
+    assert all(rows == validated for rows in Watched.predicted), "the validation rows changed"
+    assert trained.isdisjoint(validated), "a validation row was trained on"
+    assert len(validated) >= held
+    # every row that some fit or the choice saw is one of the table's, and none is left out
+    assert trained | validated == set(np.round(x[:, -1], 9).tolist())
     if kind is PartitionSearch:
         sizes = [len(seen) for seen in Watched.seen]
         assert sum(sizes) == len(trained), "two candidates share a row"
