@@ -11,7 +11,7 @@ from privet.cli.options import Delta, Epsilon, Json, Rho, budget_from, command, 
 from privet.cli.show import as_json, clean, facts, table
 
 if TYPE_CHECKING:
-    from privet.privacy.ledger import Entry, Ledger, Receipt, Terms
+    from privet.privacy.ledger import Entry, Fits, Ledger, Receipt, Terms
 
 app = typer.Typer(
     help="Keep account of what releases from a data set have cost.",
@@ -59,7 +59,33 @@ def open_(
     if json:
         as_json({"ledger": ledger.place, "dataset": dataset, **_declared(ledger.terms(dataset))})
     else:
-        facts([("Opened", f"{dataset} in {ledger.place}"), *_words(ledger.terms(dataset))])
+        terms = ledger.terms(dataset)
+        facts(
+            [
+                ("Opened", f"{dataset} in {ledger.place}"),
+                *_words(terms),
+                ("Admits", _ADMITS[terms.cap.kind]),
+                ("Fits now", str(ledger.fits(dataset))),
+            ]
+        )
+
+
+#: What each kind of cap is good for.
+_ADMITS = {
+    "pure": (
+        "pure releases, whose epsilons add up. Gaussian noise has no pure epsilon: for budgets "
+        "with --rho or --delta open an account with --rho or --delta"
+    ),
+    "zcdp": (
+        "Gaussian releases, whose rhos add up, and pure ones at epsilon^2/2. Many small releases "
+        "fit better than under --epsilon"
+    ),
+    "approx": (
+        "one release of the cap's own epsilon and delta if it is the first, and then nothing; or "
+        "many, by Renyi divergence, which keeps back part of epsilon (--rho keeps nothing); or "
+        "pure ones, whose epsilons add up"
+    ),
+}
 
 
 def _ranges(parts: list[str]) -> dict[str, tuple[int, int]]:
@@ -139,24 +165,50 @@ def _account(ledger: Ledger, dataset: str, entries: list[Entry]) -> dict[str, An
 
 
 def _left(ledger: Ledger, dataset: str, terms: Terms) -> dict[str, Any]:
-    parts = {part.name: ledger.remaining(dataset, part.name) for part in terms.parts}
-    return {"remaining": ledger.remaining(dataset), "remaining_in_parts": parts}
+    names = [part.name for part in terms.parts]
+    return {
+        "remaining": ledger.remaining(dataset),
+        "remaining_in_parts": {name: ledger.remaining(dataset, name) for name in names},
+        "fits": _fitting(ledger.fits(dataset)),
+        "fits_in_parts": {name: _fitting(ledger.fits(dataset, name)) for name in names},
+    }
 
 
-def _left_words(left: dict[str, Any]) -> list[tuple[str, str]]:
+def _fitting(fits: Fits) -> dict[str, Any]:
+    """The largest releases that would be admitted now; null where there is none."""
+    approx = fits.approx
+    return {
+        "epsilon": fits.pure or None,
+        "rho": fits.rho or None,
+        "epsilon_delta": None if approx is None else [approx.epsilon, approx.delta],
+        "gaussian_only": fits.gaussian,
+    }
+
+
+def _left_words(ledger: Ledger, dataset: str, left: dict[str, Any]) -> list[tuple[str, str]]:
     parts = left["remaining_in_parts"].items()
     whole = " for a release from all rows" if parts else ""
-    return [
+    each = "" if ledger.terms(dataset).group == 1 else ", for each row"
+    found = [
         ("Left", f"{left['remaining']:.10g}{whole}"),
-        *((f"Left in {name}", f"{amount:.10g}") for name, amount in parts),
+        ("Fits now", f"{ledger.fits(dataset)}{each}{whole}"),
     ]
+    for name, amount in parts:
+        found.append((f"Left in {name}", f"{amount:.10g}"))
+        found.append((f"Fits in {name}", f"{ledger.fits(dataset, name)}{each}"))
+    return found
 
 
 def _show(ledger: Ledger, account: dict[str, Any]) -> None:
     from privet.privacy.budget import budget_from_json
 
     typer.secho(clean(account["dataset"]), bold=True)
-    facts([*_words(ledger.terms(account["dataset"])), *_left_words(account)])
+    facts(
+        [
+            *_words(ledger.terms(account["dataset"])),
+            *_left_words(ledger, account["dataset"], account),
+        ]
+    )
     rows = [
         (
             str(release["number"]),
@@ -182,15 +234,18 @@ def remaining(
 ) -> None:
     """Say what is left under the cap of a data set, before anything is run.
 
-    The number is in the cap's own terms: epsilon or rho.
+    The number is in the cap's own terms: epsilon or rho. On standard error: which releases would
+    be admitted now.
     """
     ledger = _ledger(place)
-    left = ledger.remaining(dataset, part)
+    left, fits = ledger.remaining(dataset, part), ledger.fits(dataset, part)
     if json:
-        declared = _declared(ledger.terms(dataset))
-        as_json({"ledger": ledger.place, "dataset": dataset, **declared, "remaining": left})
+        found = {"dataset": dataset, **_declared(ledger.terms(dataset)), "remaining": left}
+        as_json({"ledger": ledger.place, **found, "fits": _fitting(fits)})
     else:
+        each = "" if ledger.terms(dataset).group == 1 else ", for each row"
         typer.echo(f"{left:.10g}")
+        typer.echo(f"Fits now: {fits}{each}.", err=True)
 
 
 def verify(

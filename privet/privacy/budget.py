@@ -4,8 +4,8 @@
     ZCDP(rho)                   Renyi divergence of every order alpha at most alpha rho
     ApproxDP(epsilon, delta)    exp(epsilon), except with probability delta
 
-Numbers are refused where they cannot be accounted (below 1e-10; the ledger counts in billionths) or
-protect nobody (above a thousand).
+Numbers are refused where noise cannot be calibrated to them (below 1e-10) or where they protect
+nobody (above a thousand).
 
 Several rows of one person (``for_group``, ``per_row``): two tables that differ in ``k`` rows are
 joined by ``k`` steps of one row each.
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -48,6 +47,7 @@ __all__ = [
     "amount",
     "as_budget",
     "budget_from_json",
+    "growth",
     "spendable",
 ]
 
@@ -55,8 +55,6 @@ SMALLEST = 1e-10
 LARGEST = 1e3
 #: Taken off a row's share of a person's budget, so that rounding cannot make it too large.
 _SAFE_ROW = 1.0 - 1e-14
-#: What a ledger counts in.
-_UNIT = Decimal("1e-9")
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class PureDP(Budget):
     def per_row(self, size: int) -> PureDP:
         """``epsilon/k``."""
         k = _rows(size)
-        return self if k == 1 else PureDP(_row_share(self.epsilon, k))
+        return self if k == 1 else PureDP(self.epsilon / k * _SAFE_ROW)
 
     @property
     def laplace_epsilon(self) -> float:
@@ -153,7 +151,7 @@ class ZCDP(Budget):
     def per_row(self, size: int) -> ZCDP:
         """``rho/k^2``."""
         k = _rows(size)
-        return self if k == 1 else ZCDP(_row_share(self.rho, k * k))
+        return self if k == 1 else ZCDP(self.rho / (k * k) * _SAFE_ROW)
 
     @property
     def laplace_epsilon(self) -> float:
@@ -223,7 +221,7 @@ class ApproxDP(Budget):
     def for_group(self, size: int) -> ApproxDP:
         """After ``i`` steps ``P(S) <= e^(i eps) P_i(S) + delta (1 + ... + e^((i-1) eps))``."""
         k = _rows(size)
-        return ApproxDP(k * self.epsilon, self.delta * _growth(self.epsilon, k))
+        return ApproxDP(k * self.epsilon, self.delta * growth(self.epsilon, k))
 
     def per_row(self, size: int) -> ApproxDP:
         """``epsilon/k``, and delta by the same sum."""
@@ -231,7 +229,7 @@ class ApproxDP(Budget):
         if k == 1:
             return self
         epsilon = self.epsilon / k * _SAFE_ROW
-        return ApproxDP(epsilon, self.delta / _growth(epsilon, k) * _SAFE_ROW)
+        return ApproxDP(epsilon, self.delta / growth(epsilon, k) * _SAFE_ROW)
 
     @property
     def laplace_epsilon(self) -> float:
@@ -279,21 +277,7 @@ def spendable(name: str, value: Any) -> float:
     return number_between(name, value, SMALLEST, LARGEST)
 
 
-def _row_share(whole: float, rows: int) -> float:
-    """``whole/rows`` rounded down to a ledger's units, where that is little of it.
-
-    A ledger rounds each row's share up before it multiplies, and a person's whole cap, spent at
-    once, must fit under it.
-    """
-    share = whole / rows
-    if share < 1e-4:
-        return share * _SAFE_ROW
-    down = (Decimal(repr(whole)) / rows).quantize(_UNIT, ROUND_FLOOR)
-    exceeds = float(down) * rows > whole  # by the rounding of the product
-    return float(down - _UNIT if exceeds else down)
-
-
-def _growth(epsilon: float, k: int) -> float:
+def growth(epsilon: float, k: int) -> float:
     """``1 + e^epsilon + ... + e^((k-1) epsilon)``; infinite where it cannot be held."""
     try:
         return math.expm1(k * epsilon) / math.expm1(epsilon) if k > 1 else 1.0

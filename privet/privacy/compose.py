@@ -3,7 +3,33 @@
 Reporting a fixed list may use every numerical trick. A *cap* may not: the next release can be
 chosen after looking at the last, so caps are filters in calculi that allow it (Rogers, Roth, Ullman
 and Vadhan 2016; Feldman and Zrnic 2021): sums of epsilon, sums of rho, sums of Renyi divergence at
-fixed public orders. Amounts are integers in billionths, rounded up, so that ten times 0.1 is 1.
+fixed public orders, sums of epsilon and of delta.
+
+**Amounts** are what was typed: the shortest decimal that rounds to the float. It is within half a
+unit in the last place of the float and grows with it (the decimals that round to two floats do not
+mix). Amounts are kept in units of 1e-30, in which every budget that can be declared is a whole
+number; only what is computed is rounded, up. Sums are exact. A sum may exceed its cap by a 2^-50th
+of it: cap/k is not a float in general, and k releases of the nearest one must fit. So ten times 0.1
+is 1, three times 1/3 fit under 1, and the floats that are admitted under a cap ``c`` add up to less
+than ``c (1 + 2^-49)``, however many they are.
+
+**Why several columns may share a cap.** Take filters ``c = 1, ..., m`` that were fixed in advance:
+``M_c``, which refuses what would take column ``c`` above its limit, is ``(e, d_c)``-private against
+releases that are each chosen after seeing the last. The account admits a release where *some*
+column stays within. Of any transcript of the account some column ``c`` is within its limit at the
+end (that which admitted the last release), hence at every earlier step; let ``S_c`` be those of the
+transcripts in a set ``S`` for which ``c`` is the first such column. On ``S_c`` the account and
+``M_c`` do the same, so ``P(S_c) <= e^e Q(S_c) + d_c``, and the sum over ``c`` is ``P(S) <= e^e Q(S)
++ (d_1 + ... + d_m)``. So the columns' deltas must add up to the cap's. Pure losses need none, and
+the ten Renyi orders get a tenth each.
+
+**Basic composition.** Sums of epsilon and of delta are a filter, too: if whatever follows an answer
+``a`` of a first ``(e1, d1)``-private release is ``(e - e1, d - d1)``-private, then with ``f(a) =
+min(1, exp(e - e1) Q_a(S))`` in [0, 1], ``P(S) <= E_P[f] + d - d1 <= exp(e1) E_Q[f] + d <= exp(e)
+Q(S) + d``; backwards from the last release. To admit one release of the cap's own size it needs all
+of delta and leaves none for the columns above. But which of two filters an account uses may depend
+on anything that is settled before the first answer. So the *first* release decides: where it fits
+in one of the columns above they are the account's filter, else the sums are, for good.
 """
 
 from __future__ import annotations
@@ -11,29 +37,43 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
 
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, growth
 from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
 from privet.privacy.event import Event
 
-UNITS_PER_ONE = 10**9
+UNITS_PER_ONE = 10**30
 
 #: Public orders of the filter for (epsilon, delta) caps. Each takes its share of delta, so few.
 FILTER_ORDERS: tuple[float, ...] = (1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0, 129.0, 257.0)
 
+#: Amounts in units, one for each column; None where a calculus has no bound.
+Vector = tuple[int | None, ...]
+
 
 def units(amount: float) -> int | None:
-    """``amount`` in billionths, rounded up; None for an infinite amount."""
+    """``amount`` as it was typed, in units, rounded up; None for an infinite amount."""
     if math.isinf(amount):
         return None
-    scaled = Decimal(repr(float(amount))) * UNITS_PER_ONE
-    return int(scaled.to_integral_value(rounding=ROUND_CEILING))
+    return math.ceil(Fraction(repr(float(amount))) * UNITS_PER_ONE)
 
 
-def _cap_units(amount: float) -> int:
-    scaled = Decimal(repr(float(amount))) * UNITS_PER_ONE
-    return int(scaled.to_integral_value(rounding=ROUND_FLOOR))
+def from_units(amount: int) -> float:
+    """The nearest float: for an amount that was typed, that amount."""
+    return float(Fraction(amount, UNITS_PER_ONE))
+
+
+def _limit(amount: float) -> int:
+    """The most that a sum may reach under a cap that was typed."""
+    typed = math.floor(Fraction(repr(float(amount))) * UNITS_PER_ONE)
+    return typed + (typed >> 50)
+
+
+def _renyi_limit(epsilon: float, delta: float, order: float) -> int:
+    """``epsilon + log(delta)/(order - 1)``, below what rounding may have added."""
+    kept = math.log(delta) / (order - 1.0)
+    return math.floor(Fraction(epsilon + kept - 1e-15 * (epsilon - kept)) * UNITS_PER_ONE)
 
 
 @dataclass(frozen=True)
@@ -71,7 +111,7 @@ class Composition:
         return rest[0].epsilon(delta) + pure
 
 
-def costs(event: Event) -> tuple[int | None, ...]:
+def costs(event: Event) -> Vector:
     """The event in every calculus, in units: pure, zCDP, then Renyi at the filter's orders."""
     return (
         units(event.pure()),
@@ -80,14 +120,26 @@ def costs(event: Event) -> tuple[int | None, ...]:
     )
 
 
-def add_costs(totals: Sequence[int | None], more: Sequence[int | None]) -> tuple[int | None, ...]:
+def basic_costs(event: Event, group: int = 1) -> Vector:
+    """Epsilon and delta for ``group`` rows at once; (None, None) where none was claimed."""
+    if isinstance(event.claim, ApproxDP):
+        epsilon, delta = event.epsilon(event.claim.delta), event.claim.delta
+        many = units(delta if group == 1 else delta * growth(epsilon, group))
+        one = units(epsilon)
+        return (None, None) if one is None or many is None else (group * one, many)
+    pure = units(event.pure())
+    return (None, None) if pure is None else (group * pure, 0)
+
+
+def add_costs(totals: Sequence[int | None], more: Sequence[int | None]) -> Vector:
     """Column by column; a calculus that cannot express one event cannot express the sum."""
     return tuple(
         None if a is None or b is None else a + b for a, b in zip(totals, more, strict=True)
     )
 
 
-NOTHING: tuple[int | None, ...] = (0,) * (2 + len(FILTER_ORDERS))
+NOTHING: Vector = (0,) * (2 + len(FILTER_ORDERS))
+NOTHING_BASIC: Vector = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -96,37 +148,58 @@ class Filter:
 
     cap: Budget
 
-    def limits(self) -> tuple[int | None, ...]:
+    def limits(self) -> Vector:
         """The most that each column of ``costs`` may reach; None where it does not count."""
-        blank: tuple[int | None, ...] = (None,) * len(FILTER_ORDERS)
+        blank: Vector = (None,) * len(FILTER_ORDERS)
         if isinstance(self.cap, PureDP):
-            return (_cap_units(self.cap.epsilon), None, *blank)
+            return (_limit(self.cap.epsilon), None, *blank)
         if isinstance(self.cap, ZCDP):
-            return (None, _cap_units(self.cap.rho), *blank)
+            return (None, _limit(self.cap.rho), *blank)
         if not isinstance(self.cap, ApproxDP):
             raise TypeError(f"No filter is defined for {type(self.cap).__name__}.")
         # One order's filter is (epsilon, delta/|orders|); which order is binding may depend on the
         # answers, so the deltas add up (union bound).
-        delta = self.cap.delta / len(FILTER_ORDERS)
+        epsilon, delta = self.cap.epsilon, self.cap.delta / len(FILTER_ORDERS)
         # Where the sum of pure losses stays within epsilon, the loss does so surely: no delta.
-        return (
-            _cap_units(self.cap.epsilon),
-            None,
-            *(
-                _cap_units(self.cap.epsilon + math.log(delta) / (order - 1.0))
-                for order in FILTER_ORDERS
-            ),
-        )
+        orders = (_renyi_limit(epsilon, delta, order) for order in FILTER_ORDERS)
+        return (_limit(epsilon), None, *orders)
 
-    def room(self, totals: Sequence[int | None]) -> int:
+    def basic_limits(self) -> Vector | None:
+        """The most that the sums of epsilon and delta may reach; None for a cap without delta."""
+        if not isinstance(self.cap, ApproxDP):
+            return None
+        return (_limit(self.cap.epsilon), _limit(self.cap.delta))
+
+    def left(self, totals: Vector) -> list[int]:
+        """Units left in each column that counts, negative where it is broken.
+
+        Basic composition is one column: the smaller of what is left of epsilon and of delta.
+        """
+        basic = len(totals) == len(NOTHING_BASIC)
+        limits = self.basic_limits() if basic else self.limits()
+        if limits is None:
+            return [-1]
+        found = [
+            -1 if total is None else limit - total
+            for limit, total in zip(limits, totals, strict=True)
+            if limit is not None
+        ]
+        return [min(found)] if basic else found
+
+    def room(self, totals: Vector) -> int:
         """Units left in the best column: the cap is kept while this is not negative."""
-        pairs = zip(self.limits(), totals, strict=True)
-        left = [limit - total for limit, total in pairs if limit is not None and total is not None]
-        return max(left, default=-1)
+        return max(self.left(totals))
 
     def admits(self, spent: Sequence[Event], event: Event) -> bool:
         """Whether ``event`` fits after ``spent``: in at least one column the sum stays within."""
+        events = (*spent, event)
         totals = NOTHING
-        for each in (*spent, event):
+        for each in events:
             totals = add_costs(totals, costs(each))
+        first = costs(events[0])
+        if self.basic_limits() is None or self.room(first) >= 0:
+            return self.room(totals) >= 0
+        totals = NOTHING_BASIC
+        for each in events:
+            totals = add_costs(totals, basic_costs(each))
         return self.room(totals) >= 0

@@ -1,8 +1,9 @@
 """What was done, as a frozen record that will mean the same for ever.
 
 An event is made from declarations alone, before any row is read, and is what the ledger keeps. It
-claims a budget and lists the curves that prove the claim; accountants read the curves. A version's
-meaning never changes: new meaning gets a new version.
+claims a budget and lists the curves that prove the claim; accountants read the curves. In the
+claim's own calculus an event costs the larger of the two, so that a claim can never hide what its
+curves say. A version's meaning never changes: new meaning gets a new version.
 """
 
 from __future__ import annotations
@@ -13,11 +14,17 @@ from functools import cached_property
 from typing import Any
 
 from privet.errors import DeclarationError
-from privet.privacy.budget import ApproxDP, Budget, PureDP, budget_from_json
-from privet.privacy.curves import Curve, curve_from_json, renyi_epsilon
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_from_json
+from privet.privacy.curves import Curve, curve_from_json, renyi_epsilon, tight_epsilon
 
 VERSION = 1
 COMPOSITE = 2  # an event of several releases, each of them an event of version 1
+
+#: Curves that exceed their claim by less than this share of it are the claim, rounded: a budget
+#: that was split into floats, or solved for, adds up to itself only so far. An epsilon at a delta
+#: is the root of a profile, which is found less exactly.
+ROUNDED = 1e-12
+ROOT = 1e-8
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -49,29 +56,44 @@ class Event:
 
     def pure(self) -> float:
         """Epsilon of pure privacy, infinite if there is none."""
-        if isinstance(self.claim, PureDP):
-            return self.claim.epsilon
-        return sum(curve.pure for curve in self.curves)
+        proved = sum(curve.pure for curve in self.curves)
+        claimed = self.claim.epsilon if isinstance(self.claim, PureDP) else 0.0
+        return _larger(claimed, max(proved, sum(part.pure() for part in self.parts)))
 
     def zcdp(self) -> float:
         """Rho, infinite if there is none."""
-        if self.claim.kind == "zcdp":
-            return self.claim.facts()["rho"]
-        return sum(curve.zcdp for curve in self.curves)
+        proved = sum(curve.zcdp for curve in self.curves)
+        claimed = self.claim.rho if isinstance(self.claim, ZCDP) else 0.0
+        return _larger(claimed, max(proved, sum(part.zcdp() for part in self.parts)))
 
     def renyi(self, order: float) -> float:
         """The Renyi bound at one order."""
         return sum(curve.renyi(order) for curve in self.curves)
 
     def epsilon(self, delta: float) -> float:
-        """Smallest known epsilon of this event alone at ``delta``."""
+        """Smallest known epsilon of this event alone at ``delta``; the claim's at its own delta."""
         if isinstance(self.claim, ApproxDP) and delta == self.claim.delta:
-            return self.claim.epsilon
-        main, *rest = self.curves
-        return min(
-            main.epsilon(delta) + sum(curve.pure for curve in rest),
-            renyi_epsilon(self.curves, delta),
-        )
+            return self._claimed_epsilon
+        return self._by_its_curves(delta)
+
+    @cached_property
+    def _claimed_epsilon(self) -> float:
+        """What is claimed at the claim's delta, or what the curves prove where that is more."""
+        claimed, delta = self.claim.facts()["epsilon"], self.claim.facts()["delta"]
+        if self._by_one_profile(delta) <= claimed:  # the others take longer
+            return claimed
+        proved = self._by_its_curves(delta)
+        if proved > claimed and self.parts:
+            proved = min(proved, tight_epsilon(self.curves, delta))
+        return _larger(claimed, proved, ROOT)
+
+    def _by_its_curves(self, delta: float) -> float:
+        return min(self._by_one_profile(delta), renyi_epsilon(self.curves, delta))
+
+    def _by_one_profile(self, delta: float) -> float:
+        """The profile of one curve and the pure losses of all others: basic composition."""
+        main, *rest = sorted(self.curves, key=lambda curve: curve.pure, reverse=True)
+        return main.epsilon(delta) + sum(curve.pure for curve in rest)
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain values; ``json.dumps`` of it is canonical with sorted keys."""
@@ -92,6 +114,11 @@ class Event:
     def _text(self) -> str:
         # kept with the object and not by its value: 1 and 1.0 are equal, their texts are not
         return canonical(self.to_json())
+
+
+def _larger(claimed: float, proved: float, rounding: float = ROUNDED) -> float:
+    """The larger of a claim and of what its curves prove; the claim if they differ by rounding."""
+    return claimed if proved <= claimed * (1.0 + rounding) else proved
 
 
 _PLAIN = (

@@ -110,3 +110,30 @@ def test_a_server_without_a_password_on_the_screen() -> None:
     result = run("ledger", "show", "postgresql://me:s3cret@127.0.0.1:1/db?connect_timeout=2")
     assert result.exit_code == 1
     assert "s3cret" not in result.stdout + result.stderr
+
+
+def test_what_is_shown_to_fit_is_admitted(tmp_path: Path) -> None:
+    """Under each kind of cap, in words and as JSON; slightly more is refused."""
+    from privet import Ledger, PureDP
+    from privet.errors import BudgetExceeded
+    from tests.strategies import gaussian_event, pure_event
+
+    for kind, words in (("--epsilon", "pure"), ("--rho", "Gaussian"), ("--delta", "the first")):
+        place = tmp_path / f"{kind.strip('-')}.db"
+        amounts = ["--epsilon", "0.7", "--delta", "1e-6"] if kind == "--delta" else [kind, "0.7"]
+        opened = run("ledger", "open", place, "people", *amounts, "--group", "3")
+        assert words in opened.stdout
+        assert "Fits now" in opened.stdout
+        ledger = Ledger(f"sqlite:///{place}")
+        told = json.loads(run("ledger", "remaining", place, "people", "--json").stdout)["fits"]
+        shown = json.loads(run("ledger", "show", place, "--json").stdout)["accounts"][0]["fits"]
+        assert told == shown
+        assert (told["epsilon_delta"] is None) == (kind != "--delta")
+        for number, made in (("epsilon", pure_event), ("rho", gaussian_event)):
+            if told[number] is None:
+                assert number == "rho"
+                continue
+            ledger.require("people", made(told[number]))
+            with pytest.raises(BudgetExceeded):
+                ledger.require("people", made(told[number] * 1.000001))
+        assert isinstance(ledger.terms("people").cap, PureDP) == (told["rho"] is None)

@@ -251,7 +251,7 @@ def test_a_cap_for_persons(ledger: Ledger) -> None:
         "SET key = 'k'",
         "SET body = replace(body, '0.25', '0.05')",
         "SET body = replace(body, ',', ', ')",
-        "SET totals = replace(totals, '250000000', '50000000')",
+        "SET totals = replace(totals, '0.25', '0.05')",
         "SET hash = previous",
     ],
 )
@@ -361,7 +361,7 @@ def test_16_a_forged_chain_must_make_sense(
 
 def test_16_a_changed_account_is_not_charged(people: Ledger, tamper: Tamper) -> None:
     spend(people, 0.25)
-    for edit, number in (("replace(totals, '250000000', '0')", 3), ("totals", 1)):
+    for edit, number in (("replace(totals, '0.25', '0')", 3), ("totals", 1)):
         tamper(f"UPDATE {{table}} SET totals = {edit}, time = 'x' WHERE sequence = {number}")
         with pytest.raises(LedgerError, match=f"Entry {number} .* was changed; run verify"):
             people.reserve("people", pure_event(0.1))

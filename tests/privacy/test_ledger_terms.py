@@ -19,7 +19,7 @@ from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.privacy import Budget, Event, Filter
 from privet.privacy.compose import FILTER_ORDERS, UNITS_PER_ONE, add_costs, costs, units
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
-from privet.privacy.group import for_group
+from privet.privacy.group import for_group, per_row
 from privet.privacy.ledger.entry import Totals
 from privet.privacy.ledger.terms import Terms, costs_for, declared_terms, terms_from_json
 from privet.solve import largest
@@ -178,7 +178,8 @@ def test_an_approximate_cap_for_persons_admits_gaussians() -> None:
 # -- what a refusal says -------------------------------------------------------------------------
 
 _NUMBERS = re.compile(
-    r"pure release of epsilon = (\S+), or one of rho = (\S+) \(epsilon = (\S+) for Gaussian noise"
+    r"pure release of epsilon = (\S+), or one of rho = (\S+), or one of epsilon = (\S+), delta = "
+    r"1e-06 with Gaussian noise"
 )
 
 
@@ -188,40 +189,70 @@ def refused(terms: Terms, totals: Totals, made: Event, part: str | None = None) 
     return str(caught.value)
 
 
-def test_an_approximate_cap_says_why_it_does_not_admit_all_of_itself() -> None:
+def gaussian_of(claim: ApproxDP) -> Event:
+    """Gaussian noise on a result that spends all of its claim."""
+    rho = largest(lambda rho: GaussianCurve(rho).epsilon(claim.delta) <= claim.epsilon, 1.0)
+    return event(claim, (GaussianCurve(rho),))
+
+
+def test_an_approximate_cap_says_why_it_does_not_admit_all_of_itself_later() -> None:
     cap = ApproxDP(1.0, 1e-6)
     terms = Terms(cap)
-    rho = largest(lambda rho: GaussianCurve(rho).epsilon(1e-6) <= 1.0, 1.0)
-    told = refused(terms, terms.nothing(), event(cap, (GaussianCurve(rho),)))
+    begun = terms.admit("people", terms.nothing(), pure_event(1e-9), None)
+    told = refused(terms, begun, gaussian_of(cap))
     assert "chosen after seeing the last" in told
     found = _NUMBERS.search(told)
     assert found is not None
-    epsilon, rho, gaussian = (float(number) for number in found.groups())
-    assert epsilon == 1.0
+    epsilon, rho, gaussian = (float(number.rstrip(",")) for number in found.groups())
+    assert epsilon == 0.999999  # 1 - 1e-9, to six digits and down
     assert gaussian == pytest.approx(0.71, abs=0.01)  # as the page says
-    terms.admit("people", terms.nothing(), gaussian_event(rho), None)
-    refused(terms, terms.nothing(), gaussian_event(rho * 1.02))
-    assert GaussianCurve(rho).epsilon(1e-6) == pytest.approx(gaussian, rel=0.01)
+    terms.admit("people", begun, gaussian_event(rho), None)
+    refused(terms, begun, gaussian_event(rho * 1.0001))
+    terms.admit("people", begun, gaussian_of(ApproxDP(gaussian, 1e-6)), None)
     full = terms.charged(terms.nothing(), gaussian_event(0.1), None)
     assert "What fits now is nothing more." in refused(terms, full, gaussian_event(1e-4))
 
 
-@given(charges, st.floats(0.5, 5.0), st.integers(1, 3), st.sampled_from(["a", "b", None]))
-def test_what_a_refusal_names_does_fit(
-    spent: list[tuple[Event, str | None]], epsilon: float, group: int, part: str | None
+all_caps = st.one_of(
+    st.floats(0.5, 5.0).map(PureDP),
+    st.floats(0.1, 5.0).map(ZCDP),
+    st.floats(0.5, 5.0).map(lambda epsilon: ApproxDP(epsilon, 1e-6)),
+)
+
+
+@given(charges, all_caps, st.integers(1, 7), st.sampled_from(["a", "b", None]), st.booleans())
+def test_what_is_shown_as_fitting_fits_and_no_more(
+    spent: list[tuple[Event, str | None]], cap: Any, group: int, part: str | None, basic: bool
 ) -> None:
-    terms = declared_terms(ApproxDP(epsilon, 1e-6), PARTS, group)
+    terms = declared_terms(cap, PARTS, group)
     totals = terms.nothing()
+    if basic and isinstance(cap, ApproxDP):  # a first release that only basic composition admits
+        own = for_group_claim(cap, group)
+        totals = terms.admit("people", totals, gaussian_of(own), None)
+        assert {len(total) for total in totals} == {2}
     for made, of in spent:
         with suppress(BudgetExceeded):
             totals = terms.admit("people", totals, made, of)
-    pure, rho = terms.largest(totals, part)
-    if pure > 1e-6:
-        terms.admit("people", totals, pure_event(pure * 0.999), part)
-    if rho > 1e-6:
-        terms.admit("people", totals, gaussian_event(rho * 0.999), part)
-        assert pure >= math.sqrt(2.0 * rho)
-    refused(terms, totals, gaussian_event(rho * 1.001 + 1e-6), part)
+    pure, rho, approx, _ = fits = terms.fits(totals, part)
+    if pure:
+        terms.admit("people", totals, pure_event(pure), part)
+    if rho:
+        terms.admit("people", totals, gaussian_event(rho), part)
+    if approx is not None:
+        terms.admit("people", totals, gaussian_of(approx), part)
+        refused(terms, totals, gaussian_of(ApproxDP(approx.epsilon * 1.001, approx.delta)), part)
+    told = refused(terms, totals, pure_event(pure * 1.000001 + 1e-10), part)
+    refused(terms, totals, gaussian_event(rho * 1.000001 + 1e-10), part)
+    if isinstance(cap, ApproxDP):
+        assert str(fits) in told
+        assert terms.remaining(totals, part) == group * pure
+
+
+def for_group_claim(cap: ApproxDP, group: int) -> ApproxDP:
+    """Nine tenths of what a row of a person may spend of a cap."""
+    found = per_row(ApproxDP(cap.epsilon * 0.9, cap.delta * 0.9), group)
+    assert isinstance(found, ApproxDP)
+    return found
 
 
 def test_a_cap_says_that_it_cannot_count_a_release() -> None:
@@ -230,7 +261,7 @@ def test_a_cap_says_that_it_cannot_count_a_release() -> None:
     assert "counts in epsilon alone, and none is proved" in told
     assert "1 is left" in told
     assert "0.5 is left" in refused(
-        zcdp, ((None, 500_000_000, *zcdp.nothing()[0][2:]),), gaussian_event(0.6)
+        zcdp, ((None, units(0.5), *zcdp.nothing()[0][2:]),), gaussian_event(0.6)
     )
 
 

@@ -1,8 +1,9 @@
 """Replaying a ledger from its first entry: is it whole, unchanged, and does it add up?
 
-Totals must be at least what the events cost when they are read again. They may be more: an
-accountant of a later release may prove less, and what was charged stays charged. A difference of
-one unit in the last place is forgiven, since another machine may round a logarithm differently.
+Totals must be at least what the events cost when they are read again, by their claims or by their
+curves, whichever is more. They may be more: an accountant of a later release may prove less, and
+what was charged stays charged. A billionth of a step is forgiven, since another machine may round a
+logarithm differently; so is a billionth where an earlier release counted in billionths.
 """
 
 from __future__ import annotations
@@ -11,10 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from privet.errors import LedgerError
+from privet.privacy.compose import UNITS_PER_ONE, Vector
 from privet.privacy.event import event_from_json
-from privet.privacy.ledger.entry import GENESIS, Entry, Totals, Vector
-from privet.privacy.ledger.terms import Terms, costs_for, terms_from_json
+from privet.privacy.ledger.entry import GENESIS, Entry, Totals
+from privet.privacy.ledger.terms import Terms, terms_from_json
 from privet.privacy.receipt import Receipt
+
+BILLIONTH = UNITS_PER_ONE // 10**9
+#: How far the logarithm of a number near 1 may be from another machine's.
+_LOG = UNITS_PER_ONE // 10**14
 
 
 @dataclass
@@ -82,10 +88,12 @@ def _open(entry: Entry, accounts: dict[str, _Replay]) -> str:
 
 def _reserve(entry: Entry, accounts: dict[str, _Replay]) -> str:
     account = accounts[entry.dataset]
-    cost = costs_for(event_from_json(entry.body), account.terms.group)
-    touched = account.terms.touched(entry.part)
-    for i, (before, after) in enumerate(zip(account.totals, entry.totals, strict=True)):
-        if not _covers(before, after, cost) if i in touched else after != before:
+    event, touched = event_from_json(entry.body), account.terms.touched(entry.part)
+    before = account.terms.undecided(account.totals, entry.totals)
+    forgiven = 0 if '"' in entry.totals_text else BILLIONTH
+    for i, (old, new) in enumerate(zip(before, entry.totals, strict=True)):
+        cost = account.terms.cost(event, old)
+        if not _covers(old, new, cost, forgiven) if i in touched else new != old:
             return "does not add up to its total"
     if account.terms.room(entry.totals) < 0:
         return "exceeds the cap of its data set"
@@ -94,12 +102,12 @@ def _reserve(entry: Entry, accounts: dict[str, _Replay]) -> str:
     return ""
 
 
-def _covers(before: Vector, after: Vector, cost: Vector) -> bool:
+def _covers(before: Vector, after: Vector, cost: Vector, forgiven: int) -> bool:
     """Whether the step from ``before`` to ``after`` is at least ``cost``, column by column."""
     for old, new, step in zip(before, after, cost, strict=True):
         if new is None:
             continue  # a column given up admits nothing
-        if old is None or step is None or new < old + step - 1:
+        if old is None or step is None or new < old + step - max(forgiven, step // 10**9 + _LOG):
             return False
     return True
 

@@ -4,12 +4,16 @@ The hash is SHA-256 of the entry's other fields as canonical JSON: sorted keys, 
 is among them only where a part was charged, and totals of a data set in one piece are one list, so
 that entries of the first format hash to what they always did. Body and totals are kept as the text
 that is hashed, and read when they are asked for.
+
+An amount in the totals is written as its decimal in quotes, ``"0.25"``, which every language reads
+without loss. Earlier releases counted in billionths, rounded up, and wrote whole numbers.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time as clock
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -17,10 +21,12 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, NamedTuple
 
 from privet.errors import DeclarationError, LedgerError
+from privet.privacy.compose import UNITS_PER_ONE, Vector
 from privet.privacy.receipt import Receipt
 
-#: Amounts in the columns of ``privet.privacy.compose.costs``; None where a calculus has no bound.
-Vector = tuple[int | None, ...]
+_PLACES = len(str(UNITS_PER_ONE)) - 1
+_DECIMAL = re.compile(rf"(\d+)(?:\.(\d{{1,{_PLACES}}}))?", re.ASCII)
+
 #: One vector for each part of a data set, one for a data set in one piece.
 Totals = tuple[Vector, ...]
 
@@ -77,7 +83,10 @@ class Entry(Row):
         if not isinstance(found, list):
             raise self._unreadable()
         vectors = found if not found or isinstance(found[0], list) else [found]
-        return tuple([tuple(vector) for vector in vectors])
+        try:
+            return tuple([tuple(map(_amount, vector)) for vector in vectors])
+        except (TypeError, ValueError) as error:
+            raise self._unreadable() from error
 
     def digest(self) -> str:
         """The hash that this entry must carry; none where a text of it is no text."""
@@ -102,11 +111,28 @@ class Entry(Row):
 
 def totals_text(totals: Totals) -> str:
     """Totals as canonical JSON: the vector itself where there is only one."""
-    vectors = [
-        f"[{','.join(['null' if each is None else str(each) for each in vector])}]"
-        for vector in totals
-    ]
+    vectors = [f"[{','.join(map(_amount_text, vector))}]" for vector in totals]
     return vectors[0] if len(vectors) == 1 else f"[{','.join(vectors)}]"
+
+
+def _amount_text(amount: int | None) -> str:
+    if amount is None:
+        return "null"
+    whole, rest = divmod(amount, UNITS_PER_ONE)
+    digits = f"{rest:0{_PLACES}d}".rstrip("0")
+    return f'"{whole}.{digits}"' if digits else f'"{whole}"'
+
+
+def _amount(written: Any) -> int | None:
+    """An amount in units: from its decimal, or from billionths."""
+    if written is None:
+        return None
+    if type(written) is int and written >= 0:
+        return written * (UNITS_PER_ONE // 10**9)
+    found = _DECIMAL.fullmatch(written)
+    if found is None:
+        raise ValueError("not an amount")
+    return int(found[1]) * UNITS_PER_ONE + int((found[2] or "").ljust(_PLACES, "0"))
 
 
 def follow(

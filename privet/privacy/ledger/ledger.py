@@ -10,11 +10,11 @@ from typing import Any
 
 from privet.errors import DeclarationError, LedgerError
 from privet.privacy.budget import Budget
-from privet.privacy.compose import UNITS_PER_ONE
 from privet.privacy.event import Event, canonical
 from privet.privacy.ledger.audit import audit, unsettled
 from privet.privacy.ledger.book import Account, Book
 from privet.privacy.ledger.entry import GENESIS, Entry, checked_name, totals_text
+from privet.privacy.ledger.fits import Fits
 from privet.privacy.ledger.storage import (
     FORMAT,
     SQLITE,
@@ -185,10 +185,21 @@ class Ledger:
     def remaining(self, dataset: str, part: str | None = None) -> float:
         """What is left under the cap, in the cap's own number (epsilon or rho).
 
-        Of a data set with parts: for a release from the whole, or from ``part``.
+        For a row, or for a person with ``group`` rows. Under an (epsilon, delta) cap it is the
+        epsilon that pure releases may still have. Of a data set with parts: for a release from the
+        whole, or from ``part``.
         """
         account = self._account(dataset)
-        return max(account.terms.room(account.totals, part), 0) / UNITS_PER_ONE
+        return account.terms.remaining(account.totals, part)
+
+    def fits(self, dataset: str, part: str | None = None) -> Fits:
+        """The largest releases that would be admitted now: a pure one, a rho, an (epsilon, delta).
+
+        Each by itself and, where persons have several rows, for each row: what a model may be
+        given as its budget.
+        """
+        account = self._account(dataset)
+        return account.terms.fits(account.totals, part)
 
     def terms(self, dataset: str) -> Terms:
         """What was declared when the account was opened: cap, parts, rows of one person."""

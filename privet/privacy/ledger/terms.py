@@ -16,43 +16,49 @@ have a bound for it (see ``privet.privacy.group``): ``k epsilon``, ``k^2 rho`` a
 neither an epsilon nor a rho has no bound and is refused. A person's rows may lie in different
 parts, ``j`` of them in this one: each of these bounds is at most ``j/k`` of itself for ``j`` rows,
 so what the person pays in one column is at most the average of the parts' totals, and all parts
-together must fit *in the same column*. For the curve ``log[cosh((a - 1/2) t)/cosh(t/2)]/(a - 1)``
-of pure releases: it starts at 0 and grows faster than in proportion, since ``t f' - f = g((a - 1/2)
-t) - g(t/2)`` over ``a - 1`` with ``g(x) = x tanh x - log cosh x`` increasing.
+together must fit *in the same column*. (Of basic composition: ``j epsilon``, and ``delta`` times
+the sum of ``j`` growing terms ``1, e^epsilon, ...``.) For the curve ``log[cosh((a - 1/2)
+t)/cosh(t/2)]/(a - 1)`` of pure releases: it starts at 0 and grows faster than in proportion, since
+``t f' - f = g((a - 1/2) t) - g(t/2)`` over ``a - 1`` with ``g(x) = x tanh x - log cosh x``
+increasing.
+
+**(epsilon, delta) caps.** The first release decides between the Renyi filter and basic composition
+(see ``privet.privacy.compose``): for a row, the first one from its part, since the answers of other
+parts have the same law whatever the row is; for a person, the first one from any part.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
-from privet.privacy.budget import SMALLEST, ApproxDP, Budget, budget_from_json
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_from_json
 from privet.privacy.compose import (
     FILTER_ORDERS,
     NOTHING,
-    UNITS_PER_ONE,
+    NOTHING_BASIC,
     Filter,
+    Vector,
     add_costs,
+    basic_costs,
     costs,
+    from_units,
     units,
 )
-from privet.privacy.curves import LARGEST, GaussianCurve, PureCurve
+from privet.privacy.curves import LARGEST, Curve, GaussianCurve, PureCurve
 from privet.privacy.event import Event
-from privet.privacy.ledger.entry import Totals, Vector, checked_name
+from privet.privacy.ledger.entry import Totals, checked_name
+from privet.privacy.ledger.fits import Fits, declarable, down, most, plain
 
 _WHY_LESS = (
     "an (epsilon, delta) cap must hold for releases that are each chosen after seeing the last, so "
     "it adds up their Renyi divergences and keeps part of epsilon for that; a cap in rho (ZCDP) "
     "keeps nothing."
 )
-#: Numbers in messages are rounded down: what is named does fit.
-_DOWN = Context(prec=3, rounding=ROUND_FLOOR)
 
 
 class Part(NamedTuple):
@@ -84,61 +90,92 @@ class Terms:
 
     def charged(self, totals: Totals, event: Event, part: str | None) -> Totals:
         """The totals after ``event`` on one part, or on the whole table."""
-        cost = costs_for(event, self.group)
         touched = self.touched(part)
+        if self.group > 1:
+            return self._charged(totals, event, touched)
         return tuple(
-            [add_costs(total, cost) if i in touched else total for i, total in enumerate(totals)]
+            [
+                self._charged((total,), event, (0,))[0] if i in touched else total
+                for i, total in enumerate(totals)
+            ]
+        )
+
+    def _charged(self, totals: Totals, event: Event, touched: Container[int]) -> Totals:
+        """The totals under one filter, which the first charge of all chooses."""
+        after = _added(totals, self.cost(event, totals[0]), touched)
+        undecided = all(total == NOTHING for total in totals)
+        if not undecided or self.filter.basic_limits() is None or self.room(after) >= 0:
+            return after
+        basic = _added((NOTHING_BASIC,) * len(totals), basic_costs(event, self.group), touched)
+        return basic if self.room(basic) >= 0 else after
+
+    def cost(self, event: Event, total: Vector) -> Vector:
+        """What ``event`` adds to a vector of totals, under its filter."""
+        if len(total) == len(NOTHING_BASIC):
+            return basic_costs(event, self.group)
+        return costs_for(event, self.group)
+
+    def undecided(self, before: Totals, after: Totals) -> Totals:
+        """``before``, with zeros of the filter that ``after`` shows where none was chosen yet."""
+        first = self.group == 1 or all(total == NOTHING for total in before)
+        return tuple(
+            [
+                NOTHING_BASIC
+                if first and old == NOTHING and len(new) == len(NOTHING_BASIC)
+                else old
+                for old, new in zip(before, after, strict=True)
+            ]
         )
 
     @cached_property
-    def limits(self) -> Vector:
-        """The most that each column may reach; None where it does not count."""
-        return Filter(self.cap).limits()
+    def filter(self) -> Filter:
+        """The cap as a filter."""
+        return Filter(self.cap)
 
-    @cached_property
-    def _counted(self) -> tuple[tuple[int, int], ...]:
-        """The columns that count, with their limits."""
-        return tuple((i, limit) for i, limit in enumerate(self.limits) if limit is not None)
+    def room(self, totals: Totals) -> int:
+        """Units left; negative where the cap is broken.
 
-    def _left(self, total: Vector) -> list[int]:
-        """Units left in each column that counts; negative where the total has no bound in it."""
-        return [-1 if (spent := total[i]) is None else limit - spent for i, limit in self._counted]
-
-    def room(self, totals: Totals, part: str | None = None) -> int:
-        """Units left for a release from ``part`` or the whole; negative where the cap is broken."""
-        return self._room([self._left(total) for total in totals], part)
-
-    def _room(self, left: list[list[int]], part: str | None) -> int:
-        """The best column: of each part by itself, or for persons the same one for all parts."""
-        touched = self.touched(part)
-        if self.group == 1:
-            return min([max(left[i]) for i in touched])
-        shared = [
-            min(column[i] for i in touched)
-            for column in zip(*left, strict=True)
-            if all(amount >= 0 for i, amount in enumerate(column) if i not in touched)
-        ]
-        return max(shared, default=-1)
-
-    def largest(self, totals: Totals, part: str | None = None) -> tuple[float, float]:
-        """A pure epsilon and a rho up to which one release still fits, whatever it is.
-
-        For ``k`` rows of a person they cost ``k epsilon``, ``k^2 rho`` and, at Renyi order ``a``,
-        at most ``k^2 rho a``; a pure release also has ``rho = epsilon^2/2``.
+        The best column: of each part by itself, or for persons the same one for all parts.
         """
-        k, none = self.group, [math.inf] * len(FILTER_ORDERS)
-        pure = self._most(totals, part, [k, math.inf, *none])
-        rho = self._most(totals, part, [math.inf, *(k * k * a for a in (1.0, *FILTER_ORDERS))])
-        return max(pure, math.sqrt(2.0 * rho)), rho
+        left = [self.filter.left(total) for total in totals]
+        if self.group == 1:
+            return min([max(columns) for columns in left])
+        shared: list[int] = [min(column) for column in zip(*left, strict=True)]
+        return max(shared)
 
-    def _most(self, totals: Totals, part: str | None, prices: list[float]) -> float:
-        """The largest amount that fits, at a price in each column."""
-        counted = [prices[i] for i, _ in self._counted]
-        left = [
-            [int(units // price) for units, price in zip(self._left(total), counted, strict=True)]
-            for total in totals
-        ]
-        return max(self._room(left, part), 0) / UNITS_PER_ONE
+    def remaining(self, totals: Totals, part: str | None = None) -> float:
+        """What a row or a person has left, in the cap's own number; see ``Ledger.remaining``."""
+        if isinstance(self.cap, ApproxDP):
+            return self.group * self.fits(totals, part).pure
+        return self._left(totals, part)
+
+    def fits(self, totals: Totals, part: str | None = None) -> Fits:
+        """The largest single releases from ``part`` or the whole that would be admitted now."""
+        k, left = self.group, self._left(totals, part)
+
+        def admitted(claim: Budget, curve: Curve) -> bool:
+            return self.room(self.charged(totals, plain(claim, curve), part)) >= 0
+
+        pure = most(lambda e: admitted(PureDP(e), PureCurve(e)), left / k)
+        rho = most(lambda r: admitted(ZCDP(r), GaussianCurve(r)), left / k**2)
+        if not isinstance(self.cap, ApproxDP):
+            return Fits(pure, rho)
+        mine = [totals[i] for i in (range(len(totals)) if k > 1 else self.touched(part))]
+        if all(total == NOTHING for total in mine):
+            return Fits(pure, rho, declarable(self.cap.epsilon, self.cap.delta, k))
+        if all(len(total) == len(NOTHING_BASIC) for total in mine):
+            spent = [max(each or 0 for each in column) for column in zip(*mine, strict=True)]
+            return Fits(pure, rho, declarable(left, _less(self.cap.delta, spent[1]), k))
+        delta = self.cap.delta
+        gaussian = declarable(GaussianCurve(rho).epsilon(delta), delta, 1) if rho else None
+        return Fits(pure, rho, gaussian, gaussian=True)
+
+    def _left(self, totals: Totals, part: str | None) -> float:
+        """What the touched parts have left of the cap's own number; 0 where it is not counted."""
+        column = 1 if isinstance(self.cap, ZCDP) else 0
+        number = next(iter(self.cap.facts().values()))
+        spent = [totals[i][column] for i in self.touched(part)]
+        return min([0.0 if each is None else _less(number, each) for each in spent])
 
     def admit(self, dataset: str, totals: Totals, event: Event, part: str | None) -> Totals:
         """The totals after ``event``; raises where it is not private or does not fit."""
@@ -162,17 +199,21 @@ class Terms:
 
     def _why(self, totals: Totals, event: Event, part: str | None) -> str:
         """What is left, and what that means where the release and the cap speak differently."""
+        fits = self.fits(totals, part)
         if isinstance(self.cap, ApproxDP):
-            fits = _what_fits(*self.largest(totals, part), self.cap.delta)
-            return f"{_WHY_LESS} What fits now is {fits}."
-        left = max(self.room(totals, part), 0) / UNITS_PER_ONE
+            basic = any(len(totals[i]) == len(NOTHING_BASIC) for i in self.touched(part))
+            why = (
+                "epsilons and deltas add up, as the first release decided." if basic else _WHY_LESS
+            )
+            return f"{why} What fits now is {fits}."
         cost = costs_for(event, self.group)
-        if all(c is None for c, limit in zip(cost, self.limits, strict=True) if limit is not None):
+        left = down(self.remaining(totals, part))
+        if all(c is None for c, limit in zip(cost, self.filter.limits(), strict=True) if limit):
             return (
                 f"the cap counts in {next(iter(self.cap.facts()))} alone, and none is proved for "
-                f"this release. {left:g} is left for those that have one."
+                f"this release. {left} is left for those that have one."
             )
-        return f"{left:g} is left."
+        return f"{left} is left. What fits now is {fits}."
 
     def touched(self, part: str | None) -> range | tuple[int]:
         """Which vectors a release from ``part`` adds to: all, for one from the whole table."""
@@ -195,19 +236,15 @@ class Terms:
                 )
 
 
-def _what_fits(epsilon: float, rho: float, delta: float) -> str:
-    """The largest single releases, in the numbers of a claim."""
-    epsilon, rho = (float(_DOWN.create_decimal_from_float(x)) for x in (epsilon, rho))
-    if max(epsilon, rho) < SMALLEST:
-        return "nothing more"
-    found = f"a pure release of epsilon = {epsilon:g}"
-    if rho < SMALLEST:
-        return found
-    gaussian = _DOWN.create_decimal_from_float(GaussianCurve(rho).epsilon(delta))
-    return (
-        f"{found}, or one of rho = {rho:g} (epsilon = {float(gaussian):g} for Gaussian noise on "
-        "the result; noise in the objective takes more)"
+def _added(totals: Totals, cost: Vector, touched: Container[int]) -> Totals:
+    return tuple(
+        [add_costs(total, cost) if i in touched else total for i, total in enumerate(totals)]
     )
+
+
+def _less(number: float, spent: int) -> float:
+    """What is left of a number of the cap."""
+    return from_units(max((units(number) or 0) - spent, 0))
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from privet.errors import DeclarationError, LedgerError
 from privet.privacy.budget import ZCDP, budget_from_json
-from privet.privacy.compose import UNITS_PER_ONE
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.ledger import Entry, Ledger, Receipt, Terms
 from privet.privacy.statement.facts import Fact, Section, Table, at_least, at_most
@@ -54,8 +53,8 @@ def account(ledger: Ledger, dataset: str, guarantee: Guarantee) -> Account:
     settled = {entry.body.get("reservation") for entry in mine if entry.kind == "settle"}
     releases = tuple(entry for entry in mine if entry.kind == "reserve")
     totals = mine[-1].totals
-    rooms = [terms.room(totals, part) for part in (None, *(part.name for part in terms.parts))]
-    whole, *parts = (max(room, 0) / UNITS_PER_ONE for room in rooms)
+    names = (None, *(part.name for part in terms.parts))
+    whole, *parts = (terms.remaining(totals, name) for name in names)
     return Account(
         dataset=dataset,
         terms=terms,
