@@ -1,4 +1,4 @@
-"""The commands under one roof, and how errors leave it."""
+"""All commands in one application, and how it reports errors."""
 
 from __future__ import annotations
 

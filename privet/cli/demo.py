@@ -1,4 +1,4 @@
-"""``privet demo``: the whole road on made-up people, with the command for each step."""
+"""``privet demo``: every step on synthetic people, with the command for each."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def demo(
     ] = True,
     force: Force = False,
 ) -> None:
-    """Walk the whole road: schema, model, statement, predictions, report.
+    """Walk through every step: schema, model, statement, predictions, report.
 
     The people are made up, so the demo may show what a real release must not: how good the model
     is on people whose answers are known.
@@ -137,7 +137,7 @@ def _judge(
     from privet.cli import study as studied
 
     truth, guesses = answers
-    _say("6. How good it is (allowed here: nobody is real)")
+    _say("6. How good it is (allowed here: the people are synthetic)")
     over = schema.label.classes[1]
     encoded = schema.encode(out / "people.csv")
     fresh = schema.encode_features(out / "new-people.csv")

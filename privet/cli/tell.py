@@ -12,7 +12,7 @@ from privet.cli.options import Force, Json, command, ledger_url
 from privet.cli.show import as_json, facts, free_place, working
 
 if TYPE_CHECKING:
-    from privet.privacy.statement import Facts
+    from privet.statement import Facts
 
 #: How the name of a page ends, and of what a statement as text is not.
 PAGES = (".html", ".htm")
@@ -81,13 +81,12 @@ def _refuse_unless_page(option: str, place: Path) -> None:
 
 
 def _write_statement(told: Facts, *, out: Path | None, html: Path | None, json: bool) -> None:
-    from privet.privacy.statement import as_json as as_card
-    from privet.privacy.statement import as_text as as_words
+    from privet.statement import as_json as as_card
+    from privet.statement import as_text as as_words
 
     text = as_card(told) if json else as_words(told)
     if html is not None:
-        from privet.report.statement import as_page
-        from privet.report.templates import write_page
+        from privet.statement.page import as_page, write_page
 
         write_page(as_page(told), html)
     if out is not None:
@@ -109,7 +108,7 @@ def told(
     """The facts of a model file's statement, with the ledger's where one is given."""
     from privet.models.trained import trained
     from privet.privacy.ledger import Ledger
-    from privet.privacy.statement import File, account, statement_facts
+    from privet.statement import File, account, statement_facts
     from privet.store import load
 
     if dataset is not None and ledger is None:
@@ -135,7 +134,7 @@ def told(
 
 def as_text(path: Path) -> str:
     """The statement of a model file."""
-    from privet.privacy.statement import as_text as as_words
+    from privet.statement import as_text as as_words
 
     return as_words(told(path))
 

@@ -93,7 +93,9 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
             told_classes(self.classes),
         ]
         if supplied:
-            told.append("that the supplied kernel is positive semidefinite, by the user's word")
+            told.append(
+                "that the supplied kernel is positive semidefinite, as asserted by the user"
+            )
         return told
 
     # -- fitting -------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ class KernelClassifier(PrivateLinearClassifier):
         """Refuse declarations that contradict each other."""
         if self.features is not None and (self._landmarks or self.column_weights is not None):
             raise DeclarationError(
-                "features= is a ready map: public_points and column_weights belong into it."
+                "features= is a ready map: public_points and column_weights belong in it."
             )
         if self._objects and (self.standardize is not None or self.column_weights is not None):
             raise DeclarationError(

@@ -45,7 +45,7 @@ def declared_kernel(
     """The kernel itself, or the named one with its width by declaration or by the rule."""
     if isinstance(kernel, Kernel):
         if gamma != "auto":
-            raise DeclarationError("gamma belongs into the kernel when kernel is not a name.")
+            raise DeclarationError("gamma belongs in the kernel when kernel is not a name.")
         return kernel
     if gamma != "auto":
         return stationary_kernel(kernel, positive("gamma", gamma), nu)
@@ -78,13 +78,13 @@ def told_features(
     if features is not None:
         return [
             f"the feature map ({width} features, clipped to Euclidean norm {norm:g}), made without "
-            "the rows by the user's word"
+            "the rows as asserted by the user"
         ]
     supplied = isinstance(kernel, SuppliedKernel)
     named = f"a supplied kernel with K(x, x) held to {kernel.bound:g}" if supplied else str(kernel)
     told = [f"the kernel, {named}"]
     if supplied:
-        told.append("that the supplied kernel is positive semidefinite, by the user's word")
+        told.append("that the supplied kernel is positive semidefinite, as asserted by the user")
     if public_points is None:
         told.append(f"{width} random features of norm 1, drawn without looking at the rows")
     else:

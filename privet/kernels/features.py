@@ -176,7 +176,7 @@ class PublicNystroem(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     public_points : table or sequence of objects
         ``Z``, as the kernel compares them: rows of numbers, strings, ...
     n_components : int or None, default None
-        At most so many columns, the directions in which the points spread most.
+        At most this many columns, the directions in which the points spread most.
 
     Attributes
     ----------

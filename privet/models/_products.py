@@ -37,7 +37,7 @@ class ProductFeatures(PrivateLinearClassifier):
 
     @abstractmethod
     def _check_declared(self) -> None:
-        """Refuse parameters that are none."""
+        """Refuse what are not parameters."""
 
     def _lifted(self, d: int) -> Lifted:
         bound = norm_bound(self.norm_bound)

@@ -9,7 +9,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from privet.models.trained import trained
-from privet.privacy.statement import statement
+from privet.statement import statement
 
 
 class Shown:

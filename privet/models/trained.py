@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from privet.privacy.statement.trained import Trained
 from privet.schema import Schema
+from privet.statement.making import Trained
 
 
 def trained(model: Any) -> Trained:

@@ -10,8 +10,8 @@ from privet.noise import Noise
 from privet.planning.bounds import TAIL
 from privet.planning.prediction import RULE
 from privet.planning.text import WIDTH, line
-from privet.privacy.statement import in_words
-from privet.privacy.statement.facts import at_most
+from privet.statement import in_words
+from privet.statement.facts import at_most
 
 if TYPE_CHECKING:
     from privet.planning.planned import Plan

@@ -74,7 +74,8 @@ class Guarantee:
     def __str__(self) -> str:
         if not self.private:
             return f"NOT PRIVATE: {self.event.why_not_private}."
-        return f"{self.budget} per {self.unit}, by {self.mechanism}"
+        each = self.unit.replace("one ", "each ", 1) if self.unit.startswith("one ") else self.unit
+        return f"{self.budget} for {each}, by {self.mechanism}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for files."""

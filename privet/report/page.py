@@ -17,15 +17,16 @@ from privet.models.trained import trained
 from privet.privacy.compose import Composition
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.odds import attacker_accuracy, posterior, sure_odds
-from privet.privacy.statement import File, in_words, statement_facts
-from privet.privacy.statement.facts import at_most, percent
-from privet.privacy.statement.promise import KINDS
 from privet.report.evaluation import fragment as evaluation_fragment
 from privet.report.intervals import fragment, matching
 from privet.report.pictures import drawn, noise_words
 from privet.report.released import Released
-from privet.report.templates import rendered, write_page
 from privet.schema import Schema
+from privet.statement import File, in_words, statement_facts
+from privet.statement.facts import at_most, percent
+from privet.statement.page import rendered, write_page
+from privet.statement.promise import kind, rarely
+from privet.statement.wording import say
 
 TABLE_ROWS = 40
 #: Sections of the statement that the report repeats; what the number means is drawn instead.
@@ -64,11 +65,12 @@ def render(
     )
     return rendered(
         "template.html",
+        room="privet.report",
         title=f"Privacy report: {name or type(model).__name__}",
         private=guarantee.private,
         why_not=guarantee.event.why_not_private,
         headline=str(released.promise).removesuffix(" (zero-concentrated)"),
-        kind=f"{KINDS[released.promise.kind]} differential privacy of {guarantee.unit}",
+        kind=say("headline.kind", kind=kind(released.promise), unit=guarantee.unit),
         in_words=in_words(released.promise, released.whom),
         shown_together=shown_together(guarantee, intervals, evaluation),
         tiles=_tiles(released),
@@ -144,7 +146,7 @@ def _tiles(released: Released) -> list[Tile]:
     promise, n = released.promise, released.model.guarantee_.event.n
     epsilon, delta = sure_odds(promise)
     after = float(posterior(epsilon, np.array([0.01]))[0])
-    rare = f", but for a share of {delta:g} of releases" if delta else ""
+    rare = f", except in {rarely(delta)}" if delta else ""
     return [
         Tile(
             f"≤ {percent(attacker_accuracy(promise))}",

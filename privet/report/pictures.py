@@ -17,9 +17,10 @@ import numpy as np
 from privet.errors import MissingExtra
 from privet.privacy import ZCDP
 from privet.privacy.odds import attacker_accuracy, detection, posterior, sure_odds
-from privet.privacy.statement.facts import at_most, percent
 from privet.report.released import Released, amount
 from privet.report.svg import COLOURS, STYLE, inline
+from privet.statement.facts import at_most, percent
+from privet.statement.promise import rarely
 
 WIDTH = 4.5
 MOST_BARS = 40
@@ -198,7 +199,7 @@ def belief(released: Released) -> Picture:
         )
         _percent(axes.xaxis, axes.yaxis)
         svg = inline(figure, "belief", "Largest belief after the release against belief before")
-    except_for = f", but for a share of {delta:g} of releases" if delta else ""
+    except_for = f", except in {rarely(delta)}" if delta else ""
     moves = [f"{p:.0%} to {percent(q)}" for p, q in zip(examples, reached.tolist(), strict=True)]
     caption = (
         f"How sure the same attacker can become that {released.whom} was in the table, by how sure "

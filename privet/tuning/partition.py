@@ -132,7 +132,7 @@ class PartitionSearch(PrivateSearch):
         return (n - held) // m, held
 
     def _event(self, shape: Shape, candidates: Sequence[dict[str, Any]]) -> Event:
-        """Parallel composition: the whole costs what its dearest part costs."""
+        """Parallel composition: the whole costs what its most costly part costs."""
         _, held = self._sizes(shape.n, len(candidates))
         part, selection = self._part(), self._selection()
         return self._search_event(

@@ -60,7 +60,7 @@ def test_it_names_the_label_the_columns_and_the_day(people: Path, tmp_path: Path
         assert f"{', '.join(schema.columns)}; declared by the schema" in shown
         assert f"{schema.label.name}; classes" in shown
         assert f"{load(model).guarantee_.released} (UTC)" in shown
-        assert "for a person with k rows epsilon is k times as large" in shown
+        assert "for a person with k rows, epsilon is k times as large" in shown
 
 
 def test_a_recorded_release_says_so(accounted: Path, tmp_path: Path) -> None:

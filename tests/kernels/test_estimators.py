@@ -365,7 +365,7 @@ def test_the_documentation_runs(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ({"kernel": "cubic"}, "kernel must be"),
         ({"kernel": Linear()}, "public_points"),
-        ({"kernel": Gaussian(1.0), "gamma": 2.0}, "belongs into the kernel"),
+        ({"kernel": Gaussian(1.0), "gamma": 2.0}, "belongs in the kernel"),
         ({"gamma": 0.0}, "gamma"),
         ({"n_frequencies": 0}, "n_frequencies"),
         ({"column_weights": [1.0]}, "column_weights"),

@@ -32,7 +32,7 @@ BELOW_MECHANISMS = {
     "grid",
     "privacy",
 }
-BELOW_MODELS = BELOW_MECHANISMS | {"mechanisms"}
+BELOW_MODELS = BELOW_MECHANISMS | {"mechanisms", "statement"}
 BELOW_USES = BELOW_MODELS | {"models", "kernels"}
 BELOW_EDGES = BELOW_USES | {
     "audit",
@@ -60,6 +60,7 @@ ROOMS: dict[str, set[str]] = {
     "noise": WORDS | {"randomness"},
     "grid": WORDS,
     "privacy": WORDS | {"solve"},
+    "statement": WORDS | {"solve", "privacy"},
     "mechanisms": BELOW_MECHANISMS,
     "models": BELOW_MODELS,
     "kernels": BELOW_MODELS | {"models"},
@@ -76,9 +77,9 @@ ROOMS: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-#: Upward imports that are made when called, never when loaded: a fitted model saves itself, and a
-#: statement is asked for as a page.
-WHEN_CALLED = {("models", "store"), ("kernels", "store"), ("privacy", "report")}
+#: Upward imports that are made when called, never when loaded: a fitted model saves itself, and the
+#: statement's old address leads to the new one.
+WHEN_CALLED = {("models", "store"), ("kernels", "store"), ("privacy", "statement")}
 
 #: Names that speak of privacy constants, and the parameters through which data could enter them.
 CONSTANTS = ("sensitivity", "bound", "scale", "calibrat", "floor")

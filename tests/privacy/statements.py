@@ -14,7 +14,7 @@ from privet.privacy import Budget, Event
 from privet.privacy.composite import split, together
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.receipt import Receipt
-from privet.privacy.statement import Facts, File, statement_facts
+from privet.statement import Facts, File, statement_facts
 
 ASSUMED = ("the number of rows and columns", "each row's features, clipped to norm 1")
 

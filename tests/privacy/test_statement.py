@@ -16,7 +16,7 @@ import pytest
 import privet
 from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP
 from privet.errors import DeclarationError
-from privet.privacy.statement import (
+from privet.statement import (
     NOT_COVERED,
     account,
     as_json,
@@ -25,9 +25,11 @@ from privet.privacy.statement import (
     in_words,
     statement,
     statement_facts,
+    wording,
 )
-from privet.privacy.statement.facts import at_least, at_most
-from privet.report.statement import as_page
+from privet.statement.facts import at_least, at_most
+from privet.statement.page import as_page
+from privet.statement.promise import rarely
 from tests.models.tables import two_classes
 from tests.privacy.statements import (
     FILE,
@@ -226,7 +228,7 @@ def test_a_concentrated_budget_is_converted() -> None:
     simple = 0.2 + 2 * math.sqrt(0.2 * math.log(1e6))
     assert 0.7 * simple < converted["epsilon"] < simple
     assert "0.633 standard deviations" in told["meaning"]["words"]["text"]
-    assert "1e-06" in told["summary"]["how_certain"]["text"]
+    assert "1 in 1,000,000 releases" in told["summary"]["how_certain"]["text"]
 
 
 def test_a_large_delta_is_named() -> None:
@@ -245,7 +247,7 @@ def test_in_words_speaks_of_the_person() -> None:
     assert facts("person")["promise"]["row"].text.startswith("epsilon = 0.5")
     assert facts("person")["promise"]["guarantee"].text.startswith("epsilon = 1.5")
     assert "factor of at most 2.72" in in_words(PureDP(1.0))
-    assert "chance of 1e-06" in in_words(ApproxDP(1.0, 1e-6))
+    assert "Except with probability 1e-6" in in_words(ApproxDP(1.0, 1e-6))
     assert "normal laws" in in_words(ZCDP(0.5))
 
 
@@ -368,3 +370,61 @@ def test_the_example_of_the_documentation_runs(capsys: pytest.CaptureFixture[str
     exec(code, names)
     assert "Privacy statement for LogisticRegression" in capsys.readouterr().out
     assert names["card"]["promise"]["guarantee"]["value"] == {"kind": "pure", "epsilon": 1.0}
+
+
+# -- the words -----------------------------------------------------------------------------------
+
+
+def marked(words: Any) -> Any:
+    """The wording file as a translator would hand it back: every sentence is another one."""
+    if isinstance(words, dict):
+        return {key: marked(value) for key, value in words.items()}
+    return [marked(value) for value in words] if isinstance(words, list) else f"~{words}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_sentence_is_in_the_wording_file(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Translated, no word of the old language is left but names and numbers from records."""
+    translated = marked(wording.words())
+    monkeypatch.setattr(wording, "words", lambda: translated)
+    whole = facts(kind)
+    told = [whole.title, whole.kind, *whole.alarms, *(section.title for section in whole.sections)]
+    told += [text for s in whole.sections for f in s.facts for text in (f.name, f.text)]
+    assert all(text.startswith("~") for text in told)
+    assert all(item.startswith("~") for item in whole["not_covered"]["items"].items)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_statement_is_plain_english(kind: str) -> None:
+    text = " ".join(as_text(facts(kind)).split())
+    assert not re.search(
+        r"\b(he|his|him)\b|Protected is|Compared are|[Bb]ut for|Nobody knows", text
+    )
+    if kind not in VOID:
+        assert f"What is protected: {KINDS[kind]().unit}." in text
+        assert re.search(r"Unknown: no ledger was kept|The ledger of 'people' says", text)
+
+
+def test_odds_that_fall_are_stated_too() -> None:
+    told = facts("approx")["summary"]["how_certain"].text
+    assert "In at most 1 in 100,000 releases, the odds may rise or fall by more than" in told
+    assert "whether or not the record was in the table" in told
+
+
+@pytest.mark.parametrize("rare", [1e-6, 3e-5, 0.0099, 0.02, 0.6])
+def test_a_share_of_releases_is_never_understated(rare: float) -> None:
+    told = rarely(rare)
+    one_in = re.search(r"1 in ([\d,]+)", told)
+    if one_in is not None:
+        assert 1.0 / int(one_in[1].replace(",", "")) >= rare * (1 - 1e-9)
+    else:
+        assert float(re.search(r"([\d.]+) %", told)[1]) / 100.0 >= rare  # type: ignore[index]
+
+
+def test_the_old_address_leads_to_the_new_one() -> None:
+    import privet.privacy.statement as old
+
+    with pytest.warns(FutureWarning, match=r"privet\.statement"):
+        assert old.statement_facts is statement_facts
+    with pytest.raises(AttributeError):
+        old.nothing_of_the_kind  # noqa: B018

@@ -17,8 +17,8 @@ from privet.kernels import InteractivePredictor, NonInteractiveClassifier
 from privet.models.trained import trained
 from privet.privacy.group import for_group
 from privet.privacy.guarantee import Guarantee, guarantee_from_json
-from privet.privacy.statement import account
-from privet.privacy.statement.trained import Trained
+from privet.statement import account
+from privet.statement.making import Trained
 from tests.models.tables import two_classes
 from tests.privacy.statements import KINDS, VOID, event, facts, guarantee
 from tests.report.models import with_schema
@@ -55,7 +55,7 @@ def test_the_card_has_them_as_values() -> None:
 def test_without_a_schema_it_is_an_array() -> None:
     x, y = two_classes()
     told = card(LogisticRegression(1.0).fit(x, y))
-    assert "an array of 3 numbers a row" in told["summary"]["what"]["text"]
+    assert "an array of 3 numbers per row" in told["summary"]["what"]["text"]
     assert "not recorded" in told["making"]["columns"]["text"]
     assert told["making"]["label"]["value"] == {"name": None, "classes": ["0", "1"]}
 

@@ -34,7 +34,7 @@ def test_the_section_is_there_and_whole() -> None:
     found = confidence_intervals(model, x, y, budget=ZCDP(0.1))
     page = render(model, intervals=found)
     assert "Confidence intervals" in page
-    assert "rho = 0.1 (zero-concentrated) per one row" in page
+    assert "rho = 0.1 (zero-concentrated) for each row" in page
     assert f"{found.estimate[0]:.4g}" in page
     assert "http" not in page.split("Confidence intervals")[1].split("</section>")[0]
     parser = Balanced()

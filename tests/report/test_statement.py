@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from privet.privacy.statement import File, statement_facts
-from privet.report.statement import as_page
-from privet.report.templates import write_page
+from privet.statement import File, statement_facts
+from privet.statement.page import as_page, write_page
 from tests.privacy.statements import KINDS, VOID, renamed
 from tests.report.test_page import read
 

@@ -1,9 +1,10 @@
 """What a privacy officer signs: one set of public facts, as text, as JSON and as a page.
 
-facts.py      the values: Fact, Section, Facts
-promise.py  making.py  account.py  limits.py      the sections
-assemble.py   a guarantee to its Facts
-text.py  card.py                                  two writers; the page is in ``privet.report``
+wording.toml  every sentence, for a lawyer to read and a translator to replace
+facts.py      the values: Fact, Section, Facts; numbers as bounds in words
+promise.py  making.py  ledger.py  limits.py      the sections
+build.py      a guarantee to its Facts
+text.py  card.py  page.py                        the writers
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from typing import Any
 
 from privet.errors import DeclarationError
 from privet.privacy.guarantee import Guarantee
-from privet.privacy.statement.account import Account, account
-from privet.privacy.statement.assemble import statement_facts
-from privet.privacy.statement.card import as_json, card
-from privet.privacy.statement.facts import Fact, Facts, Section, Table
-from privet.privacy.statement.limits import NOT_COVERED
-from privet.privacy.statement.making import File
-from privet.privacy.statement.promise import in_words
-from privet.privacy.statement.text import as_text
+from privet.statement.build import statement_facts
+from privet.statement.card import as_json, card
+from privet.statement.facts import Fact, Facts, Section, Table
+from privet.statement.ledger import Account, account
+from privet.statement.limits import uncovered
+from privet.statement.making import File, Trained
+from privet.statement.page import as_page
+from privet.statement.promise import in_words
+from privet.statement.text import as_text
+
+#: What no statement covers, item by item.
+NOT_COVERED = uncovered()
 
 __all__ = [
     "NOT_COVERED",
@@ -29,8 +34,10 @@ __all__ = [
     "File",
     "Section",
     "Table",
+    "Trained",
     "account",
     "as_json",
+    "as_page",
     "as_text",
     "card",
     "in_words",
@@ -38,15 +45,8 @@ __all__ = [
     "statement_facts",
 ]
 
-
-def _as_page(facts: Facts) -> str:
-    from privet.report.statement import as_page  # a room above, opened when called
-
-    return as_page(facts)
-
-
 #: Every way to write the facts.
-FORMATS = {"text": as_text, "json": as_json, "html": _as_page}
+FORMATS = {"text": as_text, "json": as_json, "html": as_page}
 
 
 def statement(

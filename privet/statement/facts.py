@@ -69,6 +69,7 @@ class Facts:
     """A whole statement: what is promised, what it rests on, and what must be shouted."""
 
     model: str
+    title: str  # the statement's first line
     private: bool
     headline: str  # the numbers
     kind: str  # what kind of numbers, and of whom
@@ -78,17 +79,13 @@ class Facts:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", plain(self.model))
+        object.__setattr__(self, "title", plain(self.title))
         object.__setattr__(self, "headline", plain(self.headline))
         object.__setattr__(self, "kind", plain(self.kind))
         object.__setattr__(self, "alarms", tuple(plain(alarm) for alarm in self.alarms))
 
     def __getitem__(self, key: str) -> Section:
         return next(section for section in self.sections if section.key == key)
-
-    @property
-    def title(self) -> str:
-        """The statement's first line."""
-        return f"Privacy statement for {self.model}"
 
 
 def at_most(number: float, digits: int = 3) -> str:

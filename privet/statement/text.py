@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from privet.privacy.statement.facts import Fact, Facts, Table
+from privet.statement.facts import Fact, Facts, Table
 
 WIDTH = 88
 LABEL = 13  # columns for a fact's name, at least

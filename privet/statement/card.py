@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from privet.privacy.statement.facts import Fact, Facts
+from privet.statement.facts import Fact, Facts
 
 FORMAT = "privet-deployment-card"
 VERSION = 1

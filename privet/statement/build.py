@@ -1,0 +1,126 @@
+"""A guarantee to the facts of its statement."""
+
+from __future__ import annotations
+
+from privet.privacy.guarantee import Guarantee
+from privet.statement.facts import Facts, Section
+from privet.statement.ledger import Account, alarms, composition, left
+from privet.statement.limits import declared, evaluation, not_covered, questions, trust
+from privet.statement.making import File, Trained, making
+from privet.statement.promise import (
+    exceptions,
+    in_short,
+    in_words,
+    kind,
+    meaning,
+    numbers,
+    promise,
+    size,
+    whom,
+)
+from privet.statement.wording import fact, say, section
+
+
+def statement_facts(
+    guarantee: Guarantee,
+    *,
+    model: str,
+    ledger: str | None = None,
+    account: Account | None = None,
+    file: File | None = None,
+    declared_by: str | None = None,
+    interactive: bool = False,
+    trained: Trained | None = None,
+) -> Facts:
+    """Every fact of the statement on one released model.
+
+    ``ledger`` names the data set's account, ``account`` is what a ledger says of it now, ``file``
+    says which model file it is, ``declared_by`` who answers for the declarations, ``trained`` what
+    the model predicts from what.
+    """
+    dataset = guarantee.receipt.dataset if guarantee.receipt is not None else ledger
+    if account is not None and dataset is None:
+        dataset = account.dataset
+    rest = left(account, guarantee, dataset)
+    counted = 1 if account is None else account.terms.group
+    sections = [
+        _summary(guarantee, _what(guarantee, model, trained, interactive=interactive), rest),
+        promise(guarantee, counted),
+        *([meaning(guarantee)] if guarantee.private else []),
+        making(guarantee, model, file, trained),
+        composition(account, guarantee, dataset),
+        declared(guarantee, declared_by),
+        trust(guarantee, interactive=interactive),
+        not_covered(),
+        evaluation(guarantee, rest, interactive=interactive),
+    ]
+    return Facts(
+        model=model,
+        title=say("title", model=model),
+        private=guarantee.private,
+        headline=numbers(guarantee.budget) if guarantee.private else say("headline.none"),
+        kind=_kind(guarantee),
+        alarms=(*_void(guarantee), *alarms(account, guarantee)),
+        sections=tuple(sections),
+        record=guarantee.to_json(),
+    )
+
+
+def _kind(guarantee: Guarantee) -> str:
+    if not guarantee.private:
+        return say("headline.nothing")
+    return say("headline.kind", kind=kind(guarantee.budget), unit=guarantee.unit)
+
+
+def _void(guarantee: Guarantee) -> list[str]:
+    if guarantee.private:
+        return []
+    why = guarantee.event.why_not_private or say("alarm.void_why")
+    return [say("alarm.void", why=why)]
+
+
+def _what(guarantee: Guarantee, model: str, trained: Trained | None, *, interactive: bool) -> str:
+    here, day = "summary.what", guarantee.released
+    return say(
+        f"{here}.text",
+        model=model,
+        about="" if trained is None else say(f"{here}.about", predicts=trained.what()),
+        date=say(f"{here}.date", day=day) if day else say(f"{here}.no_date"),
+        rows=f"{guarantee.event.n:,}",
+        mechanism=guarantee.mechanism,
+        questions=questions(guarantee, interactive=interactive),
+    )
+
+
+def _summary(guarantee: Guarantee, what: str, rest: str) -> Section:
+    """The five questions of a privacy officer."""
+    budget = guarantee.budget
+    variant = "text" if guarantee.private else "void"
+    return section(
+        "summary",
+        (
+            fact(
+                "summary.who",
+                variant,
+                unit=guarantee.unit,
+                several=in_short(guarantee),
+                compared=guarantee.compared,
+            ),
+            fact("summary.what", "filled", what=what),
+            fact(
+                "summary.how_much",
+                variant,
+                size=size(budget),
+                words=in_words(budget, whom(guarantee)),
+            ),
+            fact(
+                "summary.how_certain",
+                variant,
+                theorem=guarantee.theorem,
+                exceptions=exceptions(budget),
+                numerics=guarantee.numerics,
+                why=guarantee.event.why_not_private or say("summary.how_certain.void_why"),
+            ),
+            fact("summary.what_is_left", left=rest),
+        ),
+    )

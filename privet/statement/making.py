@@ -1,0 +1,182 @@
+"""What was released and how: what it was trained on, mechanism, theorem, proof, numerics, parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from privet.privacy.curves import Curve
+from privet.privacy.event import Event
+from privet.privacy.guarantee import Guarantee
+from privet.statement.facts import Fact, Section
+from privet.statement.wording import fact, say, section
+
+PACKAGE = Path(__file__).parents[1]
+PROOF = ".proof.md"
+#: Columns that the summary names; all of them are in the list further down.
+MOST_NAMED = 8
+
+
+@dataclass(frozen=True)
+class File:
+    """Which model file a statement is about."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Names from declarations, never from rows. Without a schema a table may have had none."""
+
+    features: int  # numbers of a row as the model sees it; 0 where a kernel compares objects
+    classes: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    label: str = ""
+    schema: bool = False
+
+    def what(self) -> str:
+        """What is predicted from what, for a sentence."""
+        label = say("making.predicts.classes", count=len(self.classes))
+        if self.label:
+            label = say("making.predicts.label", label=self.label)
+        return say("making.predicts.text", label=label, columns=self._from())
+
+    def _from(self) -> str:
+        if not self.columns:
+            return self.array()
+        names, count = ", ".join(self.columns[:MOST_NAMED]), len(self.columns)
+        if count == 1:
+            return say("making.predicts.one", names=names)
+        rest = count - MOST_NAMED
+        more = say("making.predicts.more", count=rest) if rest > 0 else ""
+        return say("making.predicts.many", count=count, names=names, more=more)
+
+    def array(self) -> str:
+        """How a table without names was given."""
+        if not self.features:
+            return say("making.predicts.objects")
+        if self.features == 1:
+            return say("making.predicts.number")
+        return say("making.predicts.numbers", count=self.features)
+
+
+def making(
+    guarantee: Guarantee, model: str, file: File | None, trained: Trained | None = None
+) -> Section:
+    """The release and its proof."""
+    return section("making", _facts(guarantee, model, file, trained))
+
+
+def _facts(
+    guarantee: Guarantee, model: str, file: File | None, trained: Trained | None
+) -> Iterator[Fact]:
+    event, found = guarantee.event, proofs(guarantee.event)
+    yield _model(event, model)
+    yield from _trained(trained, guarantee.released)
+    if file is not None:
+        yield fact("making.file", file=file.name)
+        yield fact("making.sha256", digest=file.sha256)
+    yield _mechanism(guarantee)
+    yield fact(
+        "making.sensitivity",
+        sensitivity=f"{event.sensitivity:.6g}",
+        paid=_paid(event),
+        value={"sensitivity": event.sensitivity, "share": event.share},
+    )
+    yield fact("making.curves", curves="; ".join(map(_curve, event.curves)))
+    yield from _parts(event)
+    yield fact("making.theorem", theorem=guarantee.theorem)
+    yield fact("making.proof", "text" if found else "cited", files=", ".join(found), value=found)
+    yield fact("making.numerics", numerics=guarantee.numerics)
+    private = guarantee.private
+    yield fact("making.randomness", "text" if private else "void", why=event.why_not_private)
+
+
+def _model(event: Event, model: str) -> Fact:
+    """The model; a search among several knows no one number of columns."""
+    if event.regularization == 0.0:
+        return fact("making.model", "search", model=model)
+    return fact("making.model", model=model, columns=event.m, value={"columns": event.m})
+
+
+def _trained(found: Trained | None, day: str | None) -> Iterator[Fact]:
+    """Date, label and columns."""
+    yield fact("making.released", "text" if day else "unknown", day=day, value=day)
+    if found is None:
+        yield fact("making.label", "unknown")
+        yield fact("making.columns", "unknown")
+        return
+    yield fact(
+        "making.label",
+        "text" if found.label else "array",
+        label=found.label,
+        classes=", ".join(found.classes),
+        value={"name": found.label or None, "classes": list(found.classes)},
+    )
+    yield fact(
+        "making.columns",
+        "schema" if found.schema else "table" if found.columns else "array",
+        names=", ".join(found.columns),
+        features=found.features,
+        array=found.array(),
+        value={"names": list(found.columns), "features": found.features},
+    )
+
+
+def _mechanism(guarantee: Guarantee) -> Fact:
+    event, more = guarantee.event, ""
+    if event.regularization:
+        more = say("making.mechanism.more", regularization=f"{event.regularization:.6g}")
+    return fact(
+        "making.mechanism",
+        mechanism=guarantee.mechanism,
+        scale=f"{event.scale:.6g}",
+        more=more,
+        value={
+            "name": event.mechanism,
+            "noise": event.noise,
+            "scale": event.scale,
+            "regularization": event.regularization,
+            "version": event.version,
+        },
+    )
+
+
+def _paid(event: Event) -> str:
+    if event.share >= 1.0:
+        return ""
+    return say("making.sensitivity.paid", percent=f"{100.0 * event.share:.4g}")
+
+
+def _curve(curve: Curve) -> str:
+    numbers = (f"{name} = {v}" for name, v in curve.to_json().items() if name != "kind")
+    return say("making.curves.curve", kind=curve.kind, numbers=", ".join(numbers))
+
+
+def _parts(event: Event) -> Iterator[Fact]:
+    if event.parts:
+        yield fact(
+            "making.parts",
+            count=len(event.parts),
+            cells=((p.mechanism, p.noise, f"{p.scale:.6g}", str(p.claim)) for p in event.parts),
+            value=[part.to_json() for part in event.parts],
+        )
+
+
+def proofs(event: Event) -> list[str]:
+    """The proofs in the package that cover this event, by the names of its mechanism and noise."""
+    known = {path.name.removesuffix(PROOF): path for path in sorted(PACKAGE.rglob(f"*{PROOF}"))}
+    wanted: dict[str, None] = {}
+    for part in event.parts or (event,):
+        names = (f"{part.noise}_{part.mechanism}", part.mechanism)
+        wanted |= dict.fromkeys([name for name in names if name in known][:1])
+        if part.share < 1.0:
+            wanted["gap"] = None
+    return [f"privet/{known[name].relative_to(PACKAGE)}" for name in wanted if name in known]
+
+
+def proof_words(event: Event) -> str:
+    """Where the proof is, for a sentence."""
+    return ", ".join(proofs(event)) or say("making.proof.cited")
