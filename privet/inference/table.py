@@ -80,7 +80,7 @@ def price(intervals: Intervals) -> str:
     if not guarantee.private:
         return f"{guarantee}"
     return (
-        f"The intervals cost {guarantee.budget} per {guarantee.unit} beyond the model: two "
+        f"The intervals cost {guarantee.budget} for {guarantee.each} beyond the model: two "
         f"matrices released with {guarantee.event.noise} noise."
     )
 

@@ -62,6 +62,11 @@ class Guarantee:
         return f"{words} with {self.event.noise} noise"
 
     @property
+    def each(self) -> str:
+        """The unit as in "for each row"."""
+        return self.unit.replace("one ", "each ", 1) if self.unit.startswith("one ") else self.unit
+
+    @property
     def theorem(self) -> str:
         """Where the proof is."""
         return self.event.theorem
@@ -74,8 +79,7 @@ class Guarantee:
     def __str__(self) -> str:
         if not self.private:
             return f"NOT PRIVATE: {self.event.why_not_private}."
-        each = self.unit.replace("one ", "each ", 1) if self.unit.startswith("one ") else self.unit
-        return f"{self.budget} for {each}, by {self.mechanism}"
+        return f"{self.budget} for {self.each}, by {self.mechanism}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for files."""
