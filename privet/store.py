@@ -16,7 +16,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from privet._files import write_whole
 from privet.errors import DataError, DeclarationError
 from privet.privacy.budget import as_budget, budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
@@ -48,6 +48,11 @@ LABEL_KINDS = "biufU"
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to ``path``, all or nothing."""
+    write_whole(path, content(model))
+
+
+def content(model: Any) -> bytes:
+    """What the file of a fitted model holds."""
     if type(model) is not _kind(type(model).__name__):
         raise DeclarationError(f"{type(model).__name__} is not a model that Privet can save.")
     check_is_fitted(model, "guarantee_")
@@ -69,7 +74,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     body = b"".join(
         [MAGIC, len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in arrays.values())]
     )
-    _write(Path(path), body + hashlib.sha256(body).digest())
+    return body + hashlib.sha256(body).digest()
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -137,30 +142,6 @@ def _labels_in(record: dict[str, Any]) -> NDArray[Any]:
     if not all(isinstance(value, bool | int | float) for value in record["values"]):
         raise DataError("The model file declares labels of a type that is not allowed.")
     return np.array(record["values"], dtype=np.dtype(str(record["dtype"])))
-
-
-def _write(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable where the system allows it."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:

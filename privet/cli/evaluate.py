@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from privet._files import file_digest
 from privet.cli.config import Config
 from privet.cli.options import (
     Delta,
@@ -23,7 +24,6 @@ from privet.cli.options import (
 )
 from privet.cli.predict import schema_of
 from privet.cli.show import as_json, clean, free_place, working
-from privet.cli.tell import digest
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def evaluate(
     options["measures"] = measure or None
     options |= charged_to(ledger, dataset)
     found = evaluated(model, data, budget, schema, group, options)
-    record = {**found.to_json(), MODEL: digest(model)}
+    record = {**found.to_json(), MODEL: file_digest(model)}
     if out is not None:
         out.write_text(dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if json:
@@ -112,7 +112,7 @@ def load_evaluation(path: Path, model: Path) -> Evaluation:
     except (OSError, ValueError, RecursionError):
         record = None
     found = evaluation_from_json(record)
-    if record.get(MODEL) != digest(model):
+    if record.get(MODEL) != file_digest(model):
         raise DeclarationError(
             f"{path.name} is the evaluation of another model file than {model.name}, or it does "
             "not say of which. Evaluate this one."

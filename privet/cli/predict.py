@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import sys
-import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from privet._files import write_through
 from privet.cli.config import Config
 from privet.cli.options import Force, Json, command, required
 from privet.cli.show import as_json, facts, free_place, working
@@ -58,7 +59,7 @@ def predict(
     if to_screen:
         _write_csv(columns, sys.stdout)
         return
-    write(columns, out)
+    write(columns, out, force=force)
     rows = len(columns["prediction"])
     if json:
         as_json({"predictions": str(out), "rows": rows, "columns": list(columns)})
@@ -105,21 +106,18 @@ def schema_of(model: Any, path: Path | None = None) -> Schema:
     return Schema.from_toml(model.schema_)
 
 
-def write(columns: dict[str, Any], out: Path) -> None:
+def write(columns: dict[str, Any], out: Path, *, force: bool = True) -> None:
     """CSV, or Parquet by its name; all or nothing."""
-    handle, temporary = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-    os.close(handle)
-    try:
-        if out.suffix.lower() in (".parquet", ".pq"):
-            _write_parquet(columns, temporary)
-        else:
-            with open(temporary, "w", encoding="utf-8", newline="") as file:
-                _write_csv(columns, file)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(out)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    if out.suffix.lower() in (".parquet", ".pq"):
+        fill: Callable[[str], None] = partial(_write_parquet, columns)
+    else:
+        fill = partial(_write_csv_file, columns)
+    write_through(out, fill, replace=force, mode=0o644)
+
+
+def _write_csv_file(columns: dict[str, Any], path: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        _write_csv(columns, file)
 
 
 def _write_csv(columns: dict[str, Any], file: Any) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 
 import typer
 
+from privet._files import printable
 from privet.errors import DeclarationError
 
 
 def clean(text: str) -> str:
     """Text for a terminal: a name in somebody's file must not move the cursor."""
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+    return printable(text, keep="\n")
 
 
 def as_json(value: Any) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from privet._files import file_digest, write_whole
 from privet.cli.options import Force, Json, command, ledger_url
 from privet.cli.show import as_json, facts, free_place, working
 
@@ -90,7 +90,7 @@ def _write_statement(told: Facts, *, out: Path | None, html: Path | None, json: 
 
         write_page(as_page(told), html)
     if out is not None:
-        out.write_text(text + "\n", encoding="utf-8")
+        write_whole(out, text + "\n", mode=0o644)
     elif html is None or json:
         typer.echo(text)
     if not json:
@@ -126,7 +126,7 @@ def told(
         model=type(model).__name__,
         ledger=model.dataset,
         account=live,
-        file=File(path.name, digest(path)),
+        file=File(path.name, file_digest(path)),
         declared_by=declared_by,
         trained=trained(model),
     )
@@ -164,7 +164,7 @@ def report(
     free_place(target, force=force)
     write_report(model, target, intervals, evaluation)
     if json:
-        as_json({"report": str(target), "sha256_of_model": digest(model)})
+        as_json({"report": str(target), "sha256_of_model": file_digest(model)})
     else:
         facts([("Report", str(target))])
 
@@ -186,12 +186,7 @@ def write_report(
             fitted,
             target,
             name=model.name,
-            digest=digest(model),
+            digest=file_digest(model),
             intervals=released,
             evaluation=measured,
         )
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, to say which one is meant."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from privet._files import write_whole
 from privet.errors import DataError, PrivetError
 from privet.inference.geometry import Geometry, Named
 from privet.inference.intervals import JOINT, Intervals, confidence_level, finite
@@ -75,8 +76,12 @@ def to_json(intervals: Intervals) -> dict[str, Any]:
 
 def write(intervals: Intervals, path: str | os.PathLike[str]) -> None:
     """Write ``to_json`` to a file."""
-    text = json.dumps(to_json(intervals), indent=1, allow_nan=False, ensure_ascii=False)
-    Path(path).write_text(text + "\n", encoding="utf-8")
+    write_whole(path, content(intervals), mode=0o644)
+
+
+def content(intervals: Intervals) -> str:
+    """What the file of intervals holds."""
+    return json.dumps(to_json(intervals), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def load_intervals(path: str | os.PathLike[str]) -> Intervals:

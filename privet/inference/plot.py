@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from privet._files import printable
 from privet.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -72,6 +73,6 @@ def _name(intervals: Intervals, i: int) -> str:
 
 
 def _cut(name: str) -> str:
-    clean = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    clean = printable(name)
     short = clean if len(clean) <= LONGEST_NAME else clean[: LONGEST_NAME - 1] + "…"
     return short.replace("$", r"\$")  # a dollar would start a formula

@@ -7,6 +7,8 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+from privet._files import printable
+
 if TYPE_CHECKING:
     from privet.inference.intervals import Intervals
 
@@ -105,7 +107,7 @@ def as_text(intervals: Intervals, width: int = 100) -> str:
 
 
 def _cut(name: str) -> str:
-    clean = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    clean = printable(name)
     return clean if len(clean) <= LONGEST_NAME else clean[: LONGEST_NAME - 1] + "…"
 
 

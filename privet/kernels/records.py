@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._files import canonical, write_whole
 from privet.errors import DataError, DeclarationError
 
 FORMAT = "privet-answers-1"
@@ -28,27 +28,18 @@ Record = dict[str, Any]
 
 def line(record: Record, previous: str) -> tuple[str, str]:
     """The text of a record and the digest that the next one builds on."""
-    text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = canonical(record)
     digest = hashlib.sha256((previous + text).encode()).hexdigest()
     return f"{text}\t{digest}\n", digest
 
 
-def write(path: str | os.PathLike[str], records: Iterable[Record]) -> str:
-    """All records in a new file, written beside its place and renamed; returns the last digest."""
-    place, digest, lines = Path(path), GENESIS, []
+def write(path: str | os.PathLike[str], records: Iterable[Record], *, replace: bool = True) -> str:
+    """All records in a new file, all or nothing; returns the last digest."""
+    digest, lines = GENESIS, []
     for record in records:
         text, digest = line(record, digest)
         lines.append(text)
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, "".join(lines), replace=replace)
     return digest
 
 

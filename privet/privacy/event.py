@@ -8,11 +8,11 @@ curves say. A version's meaning never changes: new meaning gets a new version.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from privet._files import canonical
 from privet.errors import DeclarationError
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_from_json
 from privet.privacy.curves import Curve, curve_from_json, renyi_epsilon, tight_epsilon
@@ -25,13 +25,6 @@ COMPOSITE = 2  # an event of several releases, each of them an event of version 
 #: is the root of a profile, which is found less exactly.
 ROUNDED = 1e-12
 ROOT = 1e-8
-
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def canonical(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no spaces, shortest exact numbers."""
-    return _ENCODER.encode(value)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from privet._files import printable
 from privet.errors import MissingExtra
 from privet.privacy import ZCDP
 from privet.privacy.odds import attacker_accuracy, detection, posterior, sure_odds
@@ -125,7 +126,7 @@ def _score_axis(released: Released) -> str:
 
 
 def _cut(name: str, longest: int = LONGEST_NAME) -> str:
-    name = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    name = printable(name)
     short = name if len(name) <= longest else name[: longest - 1] + "…"
     return short.replace("$", r"\$")  # a dollar would start a formula
 

@@ -11,10 +11,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
-
-def plain(text: str) -> str:
-    """``text`` on one line: a name from somebody's file must not forge a line or move a cursor."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+from privet._files import printable
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def __post_init__(self) -> None:
-        rows = tuple(tuple(plain(cell) for cell in row) for row in self.rows)
+        rows = tuple(tuple(printable(cell) for cell in row) for row in self.rows)
         object.__setattr__(self, "rows", rows)
 
 
@@ -41,8 +38,8 @@ class Fact:
     value: Any = None  # plain JSON; None where the words are all there is
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", plain(self.text))
-        object.__setattr__(self, "items", tuple(plain(item) for item in self.items))
+        object.__setattr__(self, "text", printable(self.text))
+        object.__setattr__(self, "items", tuple(printable(item) for item in self.items))
 
     def words(self) -> Iterator[str]:
         """Everything that a reader sees of it."""
@@ -78,11 +75,11 @@ class Facts:
     record: dict[str, Any]  # the guarantee as the model file keeps it
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "model", plain(self.model))
-        object.__setattr__(self, "title", plain(self.title))
-        object.__setattr__(self, "headline", plain(self.headline))
-        object.__setattr__(self, "kind", plain(self.kind))
-        object.__setattr__(self, "alarms", tuple(plain(alarm) for alarm in self.alarms))
+        object.__setattr__(self, "model", printable(self.model))
+        object.__setattr__(self, "title", printable(self.title))
+        object.__setattr__(self, "headline", printable(self.headline))
+        object.__setattr__(self, "kind", printable(self.kind))
+        object.__setattr__(self, "alarms", tuple(printable(alarm) for alarm in self.alarms))
 
     def __getitem__(self, key: str) -> Section:
         return next(section for section in self.sections if section.key == key)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
+from privet._files import write_whole
 from privet.errors import MissingExtra
 from privet.statement.facts import Facts
 from privet.statement.wording import entry
@@ -41,15 +40,5 @@ def rendered(name: str, room: str = HERE, **values: Any) -> str:
 
 
 def write_page(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a page, all or nothing."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        # a page is for others to read; the temporary file was not
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    """Write a page, all or nothing; it is for others to read."""
+    write_whole(path, text, mode=0o644)

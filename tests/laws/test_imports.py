@@ -16,8 +16,9 @@ ROOT = Path(privet.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
 #: What every room may open.
-WORDS = {"errors", "_checks", "_types"}
+WORDS = {"errors", "_checks", "_files", "_types"}
 BELOW_MECHANISMS = {
+    "_files",
     "errors",
     "_checks",
     "_types",
@@ -47,6 +48,7 @@ BELOW_EDGES = BELOW_USES | {
 #: What each room may open. Imports go downward, and among the lower rooms only along the chains
 #: losses < risk < minimise, schema < rows < minimise, randomness < noise.
 ROOMS: dict[str, set[str]] = {
+    "_files": set(),
     "errors": set(),
     "_checks": {"errors"},
     "_types": set(),

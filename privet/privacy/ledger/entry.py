@@ -20,6 +20,7 @@ from functools import cached_property, lru_cache
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, NamedTuple
 
+from privet._files import printable
 from privet.errors import DeclarationError, LedgerError
 from privet.privacy.compose import UNITS_PER_ONE, Vector
 from privet.privacy.receipt import Receipt
@@ -36,7 +37,7 @@ GENESIS = hashlib.sha256(b"privet-ledger-1").hexdigest()
 
 def checked_name(what: str, value: Any) -> str:
     """A name that every database, terminal and file can hold."""
-    if not isinstance(value, str) or not value or not value.isprintable():
+    if not isinstance(value, str) or not value or printable(value) != value:
         raise DeclarationError(f"{what} must be a non-empty name of printable characters.")
     return value
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from privet._files import canonical
 from privet.errors import DeclarationError, LedgerError
 from privet.privacy.budget import Budget
-from privet.privacy.event import Event, canonical
+from privet.privacy.event import Event
 from privet.privacy.ledger.audit import audit, unsettled
 from privet.privacy.ledger.book import Account, Book
 from privet.privacy.ledger.entry import GENESIS, Entry, checked_name, totals_text

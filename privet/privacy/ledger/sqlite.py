@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from privet._files import canonical
 from privet.errors import LedgerError, PrivetError
-from privet.privacy.event import canonical
 from privet.privacy.ledger import storage
 from privet.privacy.ledger.sqlite_line import IDLE, LOST, Line, connected, log_of
 from privet.privacy.ledger.storage import (

@@ -1,0 +1,127 @@
+"""Files and the text in them: whole or not at all, on disk when a call returns.
+
+A file is written beside its place, synced and then given its name, so that a crash, a full disk or
+Ctrl-C leaves the old file or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Place = str | os.PathLike[str]
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+#: What a file system answers that has no hard links.
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+def write_whole(
+    path: Place, content: bytes | str, *, replace: bool = True, mode: int = 0o600
+) -> None:
+    """``content`` at ``path``, durably; text as UTF-8.
+
+    Without ``replace`` a file that is already there stays and ``FileExistsError`` is raised: of
+    several processes at once exactly one wins. ``mode`` is 0o644 for what is meant for others.
+    """
+    raw = content.encode() if isinstance(content, str) else content
+    write_through(path, lambda name: Path(name).write_bytes(raw), replace=replace, mode=mode)
+
+
+def write_through(
+    path: Place, fill: Callable[[str], Any], *, replace: bool = True, mode: int = 0o600
+) -> None:
+    """As ``write_whole``, for content that a library writes into a file of a given name."""
+    target = Path(path)
+    # the ending is kept: libraries choose the format by it
+    handle, name = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.stem}.part.", suffix=target.suffix
+    )
+    os.close(handle)
+    try:
+        fill(name)
+        os.chmod(name, mode)
+        sync(name)
+        if replace:
+            os.replace(name, target)
+        else:
+            _name_new(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_folder(target.parent)
+
+
+def _name_new(temporary: str, target: Path) -> None:
+    """Give a finished file a name that nobody has; a link cannot take one that is taken."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        create_new(target)  # without links: claim the name, then replace the claim
+        os.replace(temporary, target)
+        return
+    os.unlink(temporary)
+
+
+def create_new(path: Place) -> None:
+    """An empty file of this name; ``FileExistsError`` where there is one already."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def sync(path: Place) -> None:
+    """What was written to the file is on disk when this returns."""
+    with open(path, "r+b") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Place) -> None:
+    """Make a name durable that was given or taken, where the system allows it."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def probe(folder: Place, size: int = 1) -> None:
+    """Write and remove a file of ``size`` bytes, durably; raises the ``OSError`` of the first try.
+
+    Called before a charge: what cannot be written is found while nothing is lost.
+    """
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".privet-probe.") as file:
+        file.write(bytes(size))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def digest(content: bytes) -> str:
+    """SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def file_digest(path: Place) -> str:
+    """SHA-256 of a file, to say which one is meant."""
+    return digest(Path(path).read_bytes())
+
+
+def canonical(value: Any) -> str:
+    """The one JSON text of a value: sorted keys, no spaces, shortest exact numbers, no NaN."""
+    return _ENCODER.encode(value)
+
+
+def printable(text: str, keep: str = "") -> str:
+    """``text`` without what could forge a line or move a cursor, except the characters in ``keep``.
+
+    Names come from other people's files.
+    """
+    return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in text)
