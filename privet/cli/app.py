@@ -18,6 +18,7 @@ from privet.cli import (
     ledger,
     plan,
     predict,
+    recover,
     schema,
     tell,
     train,
@@ -29,10 +30,16 @@ from privet.errors import PrivetError, PrivetWarning
 DEBUG = "PRIVET_DEBUG"
 
 
-def complain(message: str) -> None:
-    """One or two sentences on standard error."""
+def complain(message: str, error: BaseException | None = None) -> None:
+    """One or two sentences on standard error, and what was spent, released or kept."""
     typer.secho("privet: ", err=True, nl=False, fg=typer.colors.RED, bold=True)
-    typer.echo(clean(message), err=True)
+    typer.echo(clean("\n".join([message, *([] if error is None else _notes(error))])), err=True)
+
+
+def _notes(error: BaseException) -> list[str]:
+    """Privet's own notes; whoever added one has loaded the module that reads them."""
+    charging = sys.modules.get("privet.mechanisms.charging")
+    return [] if charging is None else list(charging.notes(error))
 
 
 def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -57,21 +64,27 @@ class Roof(TyperGroup):
                 warnings.showwarning = _note
                 return super().invoke(ctx)
         except PrivetError as error:
-            complain(str(error))
-        except BrokenPipeError:
+            complain(str(error), error)
+        except BrokenPipeError as error:
             # the reader has gone; nothing may be written at exit either
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if _notes(error):
+                complain("The reader of the output has gone.", error)
+        except KeyboardInterrupt as error:
+            complain("Stopped.", error)
+            raise typer.Exit(130) from None
         except OSError as error:
             where = f": {error.filename}" if error.filename else ""
-            complain(f"{error.strerror or type(error).__name__}{where}.")
-        except MemoryError:
-            complain("There is not enough memory for this table.")
+            complain(f"{error.strerror or type(error).__name__}{where}.", error)
+        except MemoryError as error:
+            complain("There is not enough memory for this table.", error)
         except Exception as error:
             if _is_usage(error):
                 raise
             complain(
                 f"An unexpected {type(error).__name__} inside Privet; please report it. Its text "
-                f"may quote rows and is not shown; {DEBUG}=1 shows everything."
+                f"may quote rows and is not shown; {DEBUG}=1 shows everything.",
+                error,
             )
         raise typer.Exit(1)
 
@@ -110,7 +123,7 @@ def roof(
     """Differentially private classifiers whose epsilon is a theorem."""
 
 
-for part in (demo, train, tune, predict, evaluate, intervals, plan, tell, doctor):
+for part in (demo, train, tune, predict, evaluate, intervals, recover, plan, tell, doctor):
     part.register(app)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")

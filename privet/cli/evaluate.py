@@ -11,6 +11,7 @@ import typer
 
 from privet._files import file_digest
 from privet.cli.config import Config
+from privet.cli.kept import paying
 from privet.cli.options import (
     Delta,
     Epsilon,
@@ -23,7 +24,7 @@ from privet.cli.options import (
     required,
 )
 from privet.cli.predict import schema_of
-from privet.cli.show import as_json, clean, free_place, working
+from privet.cli.show import as_json, clean, working
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
@@ -88,19 +89,18 @@ def evaluate(
     if (ledger is None) != (dataset is None):
         raise typer.BadParameter("--ledger and --dataset go together.")
     model, data = required(model, "MODEL"), required(data, "DATA")
-    if out is not None:
-        free_place(out, force=force)  # before anything is spent
     options: dict[str, Any] = {"level": level, "training_rows": training_rows}
     options["measures"] = measure or None
     options |= charged_to(ledger, dataset)
-    found = evaluated(model, data, budget, schema, group, options)
-    record = {**found.to_json(), MODEL: file_digest(model)}
-    if out is not None:
-        out.write_text(dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    if json:
-        as_json(record)
-    else:
-        typer.echo(clean(str(found)))
+    with paying(out, ledger, force=force) as paid:
+        found = evaluated(model, data, budget, schema, group, options)
+        record = {**found.to_json(), MODEL: file_digest(model)}
+        paid.keep("evaluation", dumps(record, indent=2, allow_nan=False) + "\n")
+        paid.deliver()
+        if json:
+            as_json(record)
+        else:
+            typer.echo(clean(str(found)))
 
 
 def load_evaluation(path: Path, model: Path) -> Evaluation:

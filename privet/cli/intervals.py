@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from privet._files import write_through
 from privet.cli.config import Config
+from privet.cli.kept import paying
 from privet.cli.options import (
     Delta,
     Epsilon,
@@ -64,27 +66,29 @@ def intervals(
     The budget is for the unit that the model's own guarantee names. The intervals are for the
     minimiser of the regularised population risk.
     """
+    from privet.inference.files import content, to_json
+    from privet.inference.plot import drawable
+
     budget = budget_from(epsilon, delta, rho)
     if dataset is not None and ledger is None:
         raise typer.BadParameter("--dataset goes with --ledger.")
-    for place in (out, plot):
-        if place is not None:
-            free_place(place, force=force)
+    if plot is not None:
+        free_place(plot, force=force)
+        drawable(plot)
     options: dict[str, Any] = {"budget": budget, "level": level}
     options |= charged_to(ledger, dataset)
-    found = computed(required(model, "MODEL"), required(data, "DATA"), schema, options)
-    shown = found.together("sidak") if joint else found
-    if out is not None:
-        shown.save(out)
-    if plot is not None:
-        shown.plot(plot)
-    if json:
-        from privet.inference.files import to_json
-
-        as_json(to_json(shown))
-        return
-    typer.echo(clean(shown.summary()))
-    facts([("Written", str(place)) for place in (out, plot) if place is not None])
+    with paying(out, ledger, force=force) as paid:
+        found = computed(required(model, "MODEL"), required(data, "DATA"), schema, options)
+        shown = found.together("sidak") if joint else found
+        paid.keep("intervals", content(shown))
+        paid.deliver()
+        if plot is not None:
+            write_through(plot, shown.plot, replace=force, mode=0o644)
+        if json:
+            as_json(to_json(shown))
+        else:
+            typer.echo(clean(shown.summary()))
+            facts([("Written", str(place)) for place in (out, plot) if place is not None])
 
 
 def computed(path: Path, data: Path, schema: Path | None, options: dict[str, Any]) -> Any:

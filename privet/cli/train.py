@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from privet.cli.config import Config
+from privet.cli.kept import MODEL, Paid, paying
 from privet.cli.options import (
     Delta,
     Epsilon,
@@ -71,9 +72,18 @@ def train(
     options["regularization"] = "auto" if regularization is None else regularization
     options |= charged_to(ledger, dataset)
     start = time.perf_counter()
-    fitted = fit(data, declared, budget, model, options)
-    fitted.save(out)
+    with paying(out, ledger, force=force) as paid:
+        fitted = fit(data, declared, budget, model, options)
+        delivered(fitted, paid)
     tell_released(fitted, out, time.perf_counter() - start, json=json)
+
+
+def delivered(fitted: Any, paid: Paid) -> None:
+    """A released model on disk, then at its place."""
+    from privet.store import content
+
+    paid.keep(MODEL, content(fitted))
+    paid.deliver()
 
 
 def confirmed_schema(path: Path) -> Schema:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from privet.cli.kept import paying
 from privet.cli.options import (
     Delta,
     Epsilon,
@@ -20,7 +21,7 @@ from privet.cli.options import (
     required,
 )
 from privet.cli.show import free_place, working
-from privet.cli.train import confirmed_schema, tell_released, unfitted
+from privet.cli.train import confirmed_schema, delivered, tell_released, unfitted
 from privet.errors import DeclarationError
 
 EXAMPLE = (
@@ -81,12 +82,13 @@ def tune(
     listed = read_candidates(required(candidates, "--candidates"))
     chosen = _search(search, public is not None)(unfitted(model), listed, **options)
     searching = f"Reading and encoding {data.name}, searching {len(listed)} candidates"
-    with working(searching, timed=False):
-        found = fit_table(chosen, declared, data)
+    with paying(out, ledger, force=force) as paid:
+        with working(searching, timed=False):
+            found = fit_table(chosen, declared, data)
+        best = found.best_estimator_
+        delivered(best, paid)
     if not json:
         typer.echo(f"Chosen: {found.best_params_}")
-    best = found.best_estimator_
-    best.save(out)
     # How long it took, and how much memory, would tell how many runs random stopping made.
     tell_released(best, out, None, json=json)
 

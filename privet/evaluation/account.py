@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.subject import Subject
-from privet.grid import opendp
+from privet.mechanisms.charging import Charge
 from privet.models._ledger import check_ledger, check_same_ledger
 from privet.privacy import Event
 from privet.privacy.receipt import Receipt
@@ -67,10 +67,7 @@ def charged(
     ledger: Any, dataset: str | None, event: Event, release: Callable[[], Released]
 ) -> tuple[Released, Receipt | None]:
     """``release()`` after the ledger has reserved ``event``, and the ledger's receipt for it."""
-    if event.private:
-        opendp("Exact noise on counts")  # where it is missing, before the charge
-    if ledger is None:
-        return release(), None
-    reservation = ledger.reserve(dataset, event)
-    released = release()
-    return released, ledger.settle(reservation)
+    charge = Charge(ledger, dataset, event)
+    with charge:
+        released = release()
+    return released, charge.receipt

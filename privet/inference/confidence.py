@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from privet.errors import DataError, DeclarationError, quietly
-from privet.grid import opendp
 from privet.inference.geometry import Geometry, Named
 from privet.inference.intervals import Intervals, confidence_level
 from privet.inference.predicted import refuse_useless
 from privet.inference.subject import Subject, subject
 from privet.inference.variance import Uncertainty
 from privet.inference.wang2018 import WiderUncertainty
+from privet.mechanisms.charging import Charge
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.mechanisms.two_matrices import TwoMatrices
 from privet.models._ledger import check_ledger, check_same_ledger, check_unit
@@ -73,15 +73,10 @@ def confidence_intervals(
     _refuse_other_rows(X, about.design.n)
     with quietly():  # the fit has said it
         again = model._revisit(X, y)
-    ready(design)
-    reservation = None if ledger is None else ledger.reserve(dataset, design.event)
-    matrices = Paid(moments, design, about)
-    with quietly():
-        found = matrices.release(again.rows, model, level)
-    if ledger is None:
-        return found
-    receipt: Any = ledger.settle(reservation)
-    return replace(found, guarantee=replace(found.guarantee, receipt=receipt))
+    charge = Charge(ledger, dataset, design.event)
+    with charge, quietly():
+        found = Paid(moments, design, about).release(again.rows, model, level)
+    return replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
 
 
 @dataclass(frozen=True)
@@ -147,12 +142,6 @@ def named_for(geometry: Geometry, model: Any) -> Named:
         return geometry.effects(schema)
     names = tuple(model._term_names(list(schema.feature_names)))
     return replace(geometry, columns=names).coefficients()
-
-
-def ready(design: MatrixDesign) -> None:
-    """Refuse, before a charge, noise that cannot be drawn on this machine."""
-    if design.noise.kind == "gaussian" and design.event.private:
-        opendp("Gaussian noise on the intervals' matrices")
 
 
 def _account(model: Any, ledger: Any, dataset: str | None) -> tuple[Any, str | None]:

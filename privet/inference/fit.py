@@ -8,10 +8,11 @@ from typing import Any, Literal
 from sklearn.base import clone
 
 from privet.errors import DeclarationError
-from privet.inference.confidence import Paid, moments_for, ready
+from privet.inference.confidence import Paid, moments_for
 from privet.inference.intervals import Intervals, confidence_level
 from privet.inference.predicted import prediction, refuse_useless
 from privet.inference.subject import refuse_unsuited, subject
+from privet.mechanisms.charging import Charge
 from privet.mechanisms.matrix import SecondMoments
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
@@ -53,18 +54,14 @@ def fit_with_intervals(
     fitted, fit = prepared.model, prepared.fit.design
     refuse_useless(prepared.moments, fit, level, fitted._curvature_spread(fit.parameters))
     design = prepared.moments.design(fit.n, fit.m)
-    ready(design)
     event = together((prepared.fit.event, design.event), whole, NAME)
-    ledger = fitted.ledger
-    reservation = None if ledger is None else ledger.reserve(fitted.dataset, event)
-    fitted._release(prepared.fit)
-    paid = Paid(prepared.moments, design, subject(fitted))
-    found = paid.release(prepared.fit.rows, fitted, level)
-    if ledger is None:
-        return fitted, found
-    receipt: Any = ledger.settle(reservation)
-    fitted._settled(receipt)
-    return fitted, replace(found, guarantee=replace(found.guarantee, receipt=receipt))
+    charge = Charge(fitted.ledger, fitted.dataset, event)
+    with charge:
+        fitted._release(prepared.fit)
+        paid = Paid(prepared.moments, design, subject(fitted))
+        found = paid.release(prepared.fit.rows, fitted, level)
+    fitted._settled(charge.receipt)
+    return fitted, replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
 
 
 def _prepared(

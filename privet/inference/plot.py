@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from privet._files import printable
-from privet.errors import MissingExtra
+from privet.errors import DeclarationError, MissingExtra
 
 if TYPE_CHECKING:
     from privet.inference.intervals import Intervals
@@ -33,6 +34,19 @@ def forest(intervals: Intervals, path: Any = None, most: int = MOST) -> Any:
         warnings.filterwarnings("ignore", message="Glyph")  # a name in another script
         figure.savefig(path, dpi=150)
     return figure
+
+
+def drawable(path: Any) -> None:
+    """Refuse, before intervals are paid for, a picture that could not be drawn."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as error:
+        raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if Path(path).suffix.lower().removeprefix(".") not in kinds:
+        raise DeclarationError(
+            f"A picture's name must end in .png, .svg or .pdf, got {Path(path).name!r}."
+        )
 
 
 def order(intervals: Intervals) -> list[int]:

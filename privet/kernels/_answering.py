@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from privet.kernels.base import Kernel, count
 from privet.kernels.declared import declared_kernel
 from privet.kernels.objects import SuppliedKernel
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss
+from privet.mechanisms.charging import Charge
 from privet.models._ledger import check_ledger
 from privet.models._numbers import numbers, refuse_unsound, table_shape
 from privet.models._show import Shown
@@ -119,17 +119,14 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if self.ledger is not None:
             self.ledger.require(self.dataset, event)
         self._refuse_unsound(data)
-        reservation = None
-        if self.ledger is not None:
-            reservation = self.ledger.reserve(self.dataset, event)
-        targets = self._targets(labels, classes)
-        self.classes_ = classes
-        numerics = self._run(data, targets)
+        charge = Charge(self.ledger, self.dataset, event)
+        with charge:
+            targets = self._targets(labels, classes)
+            self.classes_ = classes
+            numerics = self._run(data, targets)
         self.regularization_ = event.regularization
-        self.guarantee_ = Guarantee(event, numerics, tuple(self._told(d)))
-        if reservation is not None:
-            receipt = self.ledger.settle(reservation)
-            self.guarantee_ = replace(self.guarantee_, receipt=receipt)
+        told = tuple(self._told(d))
+        self.guarantee_ = Guarantee(event, numerics, told, receipt=charge.receipt)
         return self
 
     def _forget(self) -> None:

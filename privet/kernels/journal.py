@@ -15,6 +15,7 @@ import hashlib
 import os
 from pathlib import Path
 
+from privet._files import probe
 from privet.errors import DataError, DeclarationError
 from privet.kernels import records
 from privet.kernels.transcript import Transcript, load_transcript
@@ -33,12 +34,19 @@ def end_of(path: Place) -> Path:
 
 
 def refuse_existing(path: Place) -> None:
-    """A new release has a new journal."""
+    """A new release has a new journal, which can be written: found before the charge."""
     if os.path.exists(path) or end_of(path).exists():
         raise DeclarationError(
             "The journal exists already: it belongs to another release. Choose a new file, or "
             "continue it with resume(X, y, journal)."
         )
+    try:
+        probe(os.path.dirname(os.fspath(path)) or os.curdir)
+    except OSError as error:
+        raise DeclarationError(
+            f"The journal cannot be written ({error.strerror}). Name a file in a folder that is "
+            "there and can be written."
+        ) from error
 
 
 def begin(path: Place, transcript: Transcript) -> None:
@@ -46,7 +54,7 @@ def begin(path: Place, transcript: Transcript) -> None:
     transcript.place = place_of(path, transcript.identity)
     transcript.path = os.fspath(path)
     lines = [transcript.header(), {"state": transcript.state}]
-    transcript.digest = records.write(path, lines)
+    transcript.digest = records.write(path, lines, replace=False)
     _mark(path, transcript)
 
 

@@ -27,6 +27,7 @@ from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
+from privet.mechanisms.charging import Charge
 from privet.mechanisms.release import Design, Release
 from privet.models._features import Features
 from privet.models._ledger import check_ledger
@@ -203,11 +204,10 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         self._forget()
         self._refuse(refused)
         ready = self._ready(X, y)
-        if self.ledger is None:
-            return self._release(ready)
-        reservation = self.ledger.reserve(self.dataset, ready.event)
-        self._release(ready)
-        return self._settled(self.ledger.settle(reservation))
+        charge = Charge(self.ledger, self.dataset, ready.event)
+        with charge:
+            self._release(ready)
+        return self._settled(charge.receipt)
 
     def _ready(self, X: Any, y: Any) -> Ready:
         """Forget an earlier fit and check everything that can be checked before a charge."""

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
+from privet.mechanisms.charging import Charge
 from privet.models.labels import declared_classes, encode_labels
 from privet.models.tables import encoded
 from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
@@ -143,15 +144,14 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._advise(candidates)
         if event.private:
             opendp("A private choice")  # where it is missing, before the charge
-        reservation = None if self.ledger is None else self.ledger.reserve(self.dataset, event)
-        encode_labels(labels, classes)  # an undeclared label is refused wherever its row will be
-        first._tell_long(data)
-        found = self._search(table, shape, candidates, source(self.insecure_seed))
+        charge = Charge(self.ledger, self.dataset, event)
+        with charge:
+            encode_labels(labels, classes)  # an undeclared label is refused wherever its row is
+            first._tell_long(data)
+            found = self._search(table, shape, candidates, source(self.insecure_seed))
         self._publish(found, event, candidates, first)
-        if reservation is not None:
-            receipt = self.ledger.settle(reservation)
-            self.guarantee_ = replace(self.guarantee_, receipt=receipt)
-            self.best_estimator_.guarantee_ = self.guarantee_
+        self.guarantee_ = replace(self.guarantee_, receipt=charge.receipt)
+        self.best_estimator_.guarantee_ = self.guarantee_
         return self
 
     def _by_schema(self, schema: Schema) -> dict[str, Any]:

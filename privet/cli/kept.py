@@ -1,0 +1,203 @@
+"""Paid is kept: a result is on disk before it is written where it was asked for.
+
+    with paying(out, ledger, force=force) as paid:    # nothing is spent yet: is there room?
+        ...                                           # the release is made
+        paid.keep("model", content)                   # on disk, in a folder of its own
+        paid.deliver()                                # at its place, whole, and the copy is removed
+
+If the last step fails, or Ctrl-C comes before it, the copy stays and ``privet recover`` writes it.
+The folder is beside a ledger's file, or ``PRIVET_KEPT``, or beside the output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from json import loads
+from pathlib import Path
+from typing import IO, Any
+
+from privet._files import canonical, digest, probe, sync_folder, write_whole
+from privet.cli.show import free_place
+from privet.errors import DataError, DeclarationError
+
+FOLDER = "PRIVET_KEPT"
+ENDING = ".kept"
+FORMAT = "privet-kept-1"
+#: The kind of result that is a model file; the others are JSON.
+MODEL = "model"
+#: Held on the disk while the release is made; larger than most results.
+ROOM = 1 << 20
+
+
+def folder_for(out: Path | None, ledger: str | None) -> Path:
+    """Where results wait that were paid and not yet delivered."""
+    from privet.cli.options import ledger_url
+
+    given = os.environ.get(FOLDER)
+    if given:
+        return Path(given)
+    if ledger is not None and ledger_url(ledger).startswith("sqlite:///"):
+        from privet.privacy.ledger import Ledger
+
+        file = Ledger(ledger_url(ledger)).path
+        return file.with_name(file.name + ENDING)
+    return (Path() if out is None else out.parent) / "privet-kept"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One result that waits."""
+
+    file: Path
+    kind: str
+    out: str  # where it was meant to go; empty for the screen
+    content: bytes
+
+    @property
+    def name(self) -> str:
+        """What ``privet recover`` calls it."""
+        return self.file.stem
+
+    @property
+    def mode(self) -> int:
+        """A model is handed on by its owner; what was measured is for everybody's eyes."""
+        return 0o600 if self.kind == MODEL else 0o644
+
+
+def read_kept(file: Path) -> Kept:
+    """A kept result, refused where it is not whole."""
+    head, _, content = file.read_bytes().partition(b"\n")
+    try:
+        told = loads(head)
+        whole = told["format"] == FORMAT and told["sha256"] == digest(content)
+        found = Kept(file, str(told["kind"]), str(told["out"]), content)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        whole = False
+    if not whole:
+        raise DataError(f"{file.name} is not a whole result that Privet kept.")
+    return found
+
+
+class Paid:
+    """What a paid command makes, on its way to its place."""
+
+    def __init__(self, out: Path | None, folder: Path, *, force: bool) -> None:
+        self.out, self.folder, self.force = out, folder, force
+        self.kept: Kept | None = None
+        self._waits = False  # whether the copy is on disk
+        self._room: IO[bytes] | None = None
+
+    def prepare(self) -> None:
+        """Refuse, before anything is spent, a place where the result could not be kept."""
+        if self.out is not None:
+            free_place(self.out, force=self.force)
+        try:
+            self.folder.mkdir(exist_ok=True)
+            if self.out is not None:
+                probe(self.out.parent, ROOM)
+            self._room = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  closed by keep
+            self._room.write(bytes(ROOM))
+            self._room.flush()
+            os.fsync(self._room.fileno())
+        except OSError as error:
+            raise DeclarationError(
+                f"Nothing was charged: what would be paid for cannot be kept in "
+                f"{str(self.folder)!r} ({error.strerror}). Make room, or name another folder in "
+                f"the environment variable {FOLDER}."
+            ) from error
+
+    def keep(self, kind: str, content: bytes | str) -> None:
+        """On disk when this returns."""
+        raw = content.encode() if isinstance(content, str) else content
+        out = "" if self.out is None else str(self.out.absolute())
+        head = {"format": FORMAT, "kind": kind, "out": out, "sha256": digest(raw)}
+        file = self.folder / f"{secrets.token_hex(4)}{ENDING}"
+        self.release_room()
+        self.kept = Kept(file, kind, out, raw)
+        with contextlib.suppress(OSError):  # the place itself may still take it
+            self.folder.mkdir(exist_ok=True)
+            write_whole(file, canonical(head).encode() + b"\n" + raw, replace=False)
+            self._waits = True
+
+    def deliver(self) -> None:
+        """The kept result at its place; another file of that name stays without --force."""
+        assert self.kept is not None
+        if self.out is not None:
+            try:
+                write_whole(self.out, self.kept.content, replace=self.force, mode=self.kept.mode)
+            except FileExistsError:
+                raise DeclarationError(
+                    f"{self.out.name} was written by somebody else meanwhile and stays as it is."
+                ) from None
+
+    def forget(self) -> None:
+        """Remove the copy: the result is durable where it was asked for."""
+        if self.kept is not None:
+            self.kept.file.unlink(missing_ok=True)
+        self.close()
+
+    def release_room(self) -> None:
+        """Give back the room that was held."""
+        if self._room is not None:
+            self._room.close()
+            self._room = None
+
+    def close(self) -> None:
+        """Leave no empty folder behind."""
+        self.release_room()
+        with contextlib.suppress(OSError):  # others wait in it
+            self.folder.rmdir()
+            sync_folder(self.folder.parent)
+
+    def told(self) -> str:
+        """Where the result is and how to get it."""
+        assert self.kept is not None
+        if not self._waits:
+            return (
+                f"The {self.kept.kind} was released and paid for, but it could be written neither "
+                f"to its place nor into {self.folder}: it is lost, and the charge stays."
+            )
+        out = self.out if self.out is not None else Path(f"{self.kept.kind}.json")
+        return (
+            f"The {self.kept.kind} was released and paid for; it is kept in {self.kept.file}. Get "
+            f"it with: privet recover {self.kept.name} --folder {self.folder} --out {out}"
+        )
+
+
+@contextmanager
+def paying(out: Path | None, ledger: str | None, *, force: bool) -> Iterator[Paid]:
+    """A command that pays. Whatever ends it, what it had kept stays, and the error says where."""
+    from privet.mechanisms.charging import add_note
+
+    paid = Paid(out, folder_for(out, ledger), force=force)
+    try:
+        paid.prepare()
+        yield paid
+    except BaseException as error:
+        if paid.kept is None:
+            paid.close()
+        else:
+            add_note(error, paid.told())
+        raise
+    paid.forget()
+
+
+def waiting(folders: list[Path]) -> list[Path]:
+    """Files of kept results, by name."""
+    return sorted(file for folder in folders for file in folder.glob(f"*{ENDING}"))
+
+
+def find(folders: list[Path], name: str | None) -> Kept:
+    """The kept result of this name, or the only one."""
+    files: list[Any] = [f for f in waiting(folders) if name is None or f.stem.startswith(name)]
+    if not files:
+        raise DeclarationError("No such result is kept here. `privet recover` lists what is.")
+    if len(files) > 1:
+        raise DeclarationError("Several results are kept here: name one of those listed.")
+    return read_kept(files[0])

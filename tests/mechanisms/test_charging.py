@@ -1,0 +1,149 @@
+"""What is charged and not released says so, and what cannot be drawn is found before the charge."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import privet
+from privet import Ledger, LogisticRegression, PureDP
+from privet.errors import BudgetExceeded, DeclarationError, PrivetWarning
+from privet.kernels import InteractivePredictor
+from privet.mechanisms.charging import Charge, notes
+from tests.strategies import pure_event
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    made = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    made.open("people", PureDP(1.0))
+    return made
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, OSError, ValueError])
+def test_whatever_ends_a_release_the_exception_says_what_was_spent(
+    ledger: Ledger, kind: type[BaseException]
+) -> None:
+    with pytest.raises(kind) as caught, Charge(ledger, "people", pure_event(0.25)):
+        raise kind
+    assert ledger.remaining("people") == 0.75
+    (told,) = notes(caught.value)
+    assert (
+        told == "epsilon = 0.25 was charged to 'people' and nothing was released; the charge stays."
+    )
+
+
+def test_a_refusal_and_a_release_without_a_ledger_have_no_note(ledger: Ledger) -> None:
+    with pytest.raises(BudgetExceeded) as caught, Charge(ledger, "people", pure_event(2.0)):
+        raise AssertionError("not reached")
+    assert notes(caught.value) == []
+    with pytest.raises(MemoryError) as stopped, Charge(None, None, pure_event(0.5)):
+        raise MemoryError
+    assert notes(stopped.value) == []
+
+
+def test_notes_of_others_are_not_shown() -> None:
+    error = ValueError("x")
+    error.add_note("row 17 holds 'secret'")
+    assert notes(error) == []
+
+
+class Stopped(LogisticRegression):
+    """Ctrl-C comes while it is being fitted."""
+
+    def _release(self, ready: Any) -> Any:
+        super()._release(ready)
+        raise KeyboardInterrupt
+
+
+def test_a_fit_that_is_stopped_says_what_it_cost(ledger: Ledger) -> None:
+    x = np.random.default_rng().uniform(-0.5, 0.5, size=(300, 2))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        Stopped(0.5, ledger=ledger, dataset="people").fit(x, x[:, 0] > 0)
+    assert "epsilon = 0.5 was charged" in notes(caught.value)[0]
+
+
+def test_a_settlement_that_fails_does_not_lose_the_release(ledger: Ledger, tmp_path: Path) -> None:
+    """The charge is durable by then: only the note and the receipt are missing."""
+    charge = Charge(ledger, "people", pure_event(0.25))
+    with pytest.warns(PrivetWarning, match=r"epsilon = 0.25 was charged .* no receipt"), charge:
+        (tmp_path / "budget.db").rename(tmp_path / "away.db")
+    assert charge.receipt is None
+    (tmp_path / "away.db").rename(tmp_path / "budget.db")
+    assert len(Ledger(ledger.url).orphans("people")) == 1
+
+
+def test_a_journal_that_cannot_be_written_is_refused_uncharged(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    x = np.random.default_rng().uniform(-0.5, 0.5, size=(300, 2))
+    model = InteractivePredictor(
+        *("gaussian", 0.5),
+        mechanism="sparse_vector",
+        queries=10,
+        ledger=ledger,
+        dataset="people",
+        journal=tmp_path / "none" / "journal",
+    )
+    with pytest.raises(DeclarationError, match="journal cannot be written"):
+        model.fit(x, (x[:, 0] > 0).astype(int))
+    assert ledger.remaining("people") == 1.0
+
+
+WITHOUT_OPENDP = """
+import sys
+sys.modules["opendp"] = sys.modules["opendp.prelude"] = None
+import warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from privet import *
+from privet.errors import MissingExtra
+from privet.evaluation import evaluate
+from privet.inference import confidence_intervals
+from privet.kernels import KernelSVC
+from privet.models import LargeMarginGaussian
+x = np.random.default_rng().uniform(-0.5, 0.5, size=(600, 2))
+y = (x[:, 0] > 0).astype(int)
+ledger = Ledger("sqlite:///budget.db")
+ledger.open("people", ZCDP(100.0))
+account = dict(ledger=ledger, dataset="people")
+wide = dict(standardize="private", column_bounds=(-1.0, 1.0))
+released = LogisticRegression(ZCDP(2.0)).fit(x, y)
+tries = {
+    "output": lambda: LogisticRegression(ZCDP(2.0), mechanism="output", **account).fit(x, y),
+    "standardized": lambda: LinearSVC(ZCDP(2.0), **wide, **account).fit(x, y),
+    "centers": lambda: LargeMarginGaussian(ZCDP(2.0), components=2, **account).fit(x, y),
+    "kernel": lambda: KernelSVC(ZCDP(2.0), mechanism="output", **account).fit(x, y),
+    "evaluation": lambda: evaluate(released, x, y, budget=ZCDP(2.0), training_rows=False, **account),
+}
+for name, attempt in tries.items():
+    try:
+        attempt()
+    except MissingExtra:
+        print(name, ledger.remaining("people"))
+LogisticRegression(ZCDP(2.0), **account).fit(x, y)  # needs none
+print("objective", ledger.remaining("people"))
+"""
+
+
+def test_a_missing_package_is_found_before_the_charge(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_OPENDP],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(privet.__file__).parent.parent), "PATH": ""},
+    )
+    assert done.stdout.split("\n")[:-1] == [
+        "output 100.0",
+        "standardized 100.0",
+        "centers 100.0",
+        "kernel 100.0",
+        "evaluation 100.0",
+        "objective 98.0",
+    ], done.stderr

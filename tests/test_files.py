@@ -1,0 +1,88 @@
+"""Whole writes, new names, digests and names for the screen."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from privet._files import (
+    canonical,
+    digest,
+    file_digest,
+    printable,
+    probe,
+    write_through,
+    write_whole,
+)
+
+
+def test_a_file_is_written_whole_and_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "a.txt"
+    write_whole(place, "first")
+    write_whole(place, b"second", mode=0o644)
+    assert place.read_bytes() == b"second"
+    assert place.stat().st_mode & 0o777 == 0o644
+    assert os.listdir(tmp_path) == ["a.txt"]
+    assert file_digest(place) == digest(b"second") == hashlib.sha256(b"second").hexdigest()
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    place = tmp_path / "a.txt"
+    write_whole(place, "old")
+
+    def breaks(name: str) -> None:
+        Path(name).write_text("half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_through(place, breaks)
+    assert place.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_new_file_takes_no_name_that_is_taken(tmp_path: Path) -> None:
+    place = tmp_path / "a.txt"
+    write_whole(place, "mine", replace=False)
+    with pytest.raises(FileExistsError):
+        write_whole(place, "yours", replace=False)
+    assert place.read_text() == "mine"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def _try(place: str, text: str, won: object) -> None:
+    try:
+        write_whole(place, text, replace=False)
+    except FileExistsError:
+        return
+    won.put(text)  # type: ignore[attr-defined]
+
+
+def test_of_four_processes_one_wins(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    won = context.Queue()
+    place = str(tmp_path / "a.txt")
+    four = [context.Process(target=_try, args=(place, str(i), won)) for i in range(4)]
+    for each in four:
+        each.start()
+    for each in four:
+        each.join()
+        assert each.exitcode == 0
+    assert Path(place).read_text() == won.get(timeout=10)
+    assert won.empty()
+
+
+def test_a_probe_finds_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    probe(tmp_path, 1000)
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(OSError, match="No such file"):
+        probe(tmp_path / "none")
+
+
+def test_names_cannot_move_a_cursor() -> None:
+    assert printable("a\x1b[2Jb\nc") == "a\ufffd[2Jb\ufffdc"
+    assert printable("a\nb", keep="\n") == "a\nb"
+    assert canonical({"b": 1, "a": [1.5, None]}) == '{"a":[1.5,null],"b":1}'
