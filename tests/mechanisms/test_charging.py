@@ -112,6 +112,7 @@ y = (x[:, 0] > 0).astype(int)
 ledger = Ledger("sqlite:///budget.db")
 ledger.open("people", ZCDP(100.0))
 account = dict(ledger=ledger, dataset="people")
+other = dict(training_rows=False, **account)
 wide = dict(standardize="private", column_bounds=(-1.0, 1.0))
 released = LogisticRegression(ZCDP(2.0)).fit(x, y)
 tries = {
@@ -119,7 +120,7 @@ tries = {
     "standardized": lambda: LinearSVC(ZCDP(2.0), **wide, **account).fit(x, y),
     "centers": lambda: LargeMarginGaussian(ZCDP(2.0), components=2, **account).fit(x, y),
     "kernel": lambda: KernelSVC(ZCDP(2.0), mechanism="output", **account).fit(x, y),
-    "evaluation": lambda: evaluate(released, x, y, budget=ZCDP(2.0), training_rows=False, **account),
+    "evaluation": lambda: evaluate(released, x, y, budget=ZCDP(2.0), **other),
 }
 for name, attempt in tries.items():
     try:
