@@ -12,9 +12,7 @@ import math
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from privet.errors import DataError, DeclarationError
 from privet.kernels.base import Array, Kernel, count
@@ -233,12 +231,3 @@ class KernelClassifier(PrivateLinearClassifier):
         else:
             fits = True
         return fits and super()._sound()
-
-    def _piped(self, plain: Any) -> Any:
-        """A scikit-learn pipeline of the public map and ``plain`` with the released weights."""
-        check_is_fitted(self, "coef_")
-        for name in ("coef_", "intercept_", "classes_"):
-            setattr(plain, name, np.copy(getattr(self, name)))
-        plain.n_features_in_ = self._width()
-        feature_map = self._whole_map(int(self.n_features_in_), fitted=True)
-        return Pipeline([("features", FunctionTransformer(feature_map)), ("model", plain)])

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from privet.kernels.base import Kernel
 from privet.kernels.classifier import KernelClassifier
+from privet.models.exported import exported
 from privet.models.linear import LinearSVC, LogisticRegression
 from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap
@@ -72,7 +73,7 @@ class KernelLogisticRegression(KernelClassifier, LogisticRegression):
         """A pipeline of the public map and a ``sklearn.linear_model.LogisticRegression``."""
         from sklearn.linear_model import LogisticRegression as Plain
 
-        return self._piped(Plain())
+        return exported(self, Plain())
 
 
 class KernelSVC(KernelClassifier, LinearSVC):
@@ -151,7 +152,7 @@ class KernelSVC(KernelClassifier, LinearSVC):
         """A pipeline of the public map and a ``sklearn.svm.LinearSVC``."""
         from sklearn.svm import LinearSVC as Plain
 
-        return self._piped(Plain())
+        return exported(self, Plain())
 
 
 #: Every kernel classifier by its name: what files may name and what the laws run over.

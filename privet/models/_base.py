@@ -29,6 +29,7 @@ from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
 from privet.mechanisms.charging import Charge
 from privet.mechanisms.release import Design, Release
+from privet.models._above import refuse_charge, why_not_covered
 from privet.models._features import Features
 from privet.models._ledger import check_ledger
 from privet.models._numbers import table_shape
@@ -203,10 +204,14 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         """
         self._forget()
         self._refuse(refused)
+        why = why_not_covered()
+        refuse_charge(why, self.ledger)
         ready = self._ready(X, y)
         charge = Charge(self.ledger, self.dataset, ready.event)
         with charge:
             self._release(ready)
+        if why:
+            self.guarantee_ = self.guarantee_.not_covered(why)
         return self._settled(charge.receipt)
 
     def _ready(self, X: Any, y: Any) -> Ready:

@@ -16,6 +16,7 @@ from privet.losses import JointHuber, Loss, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation
 from privet.models._products import ProductFeatures
 from privet.models.ellipsoids import Ellipsoid, ellipsoids, stretched
+from privet.models.exported import exported
 from privet.models.lifted import COVARIANCES
 from privet.models.mixtures import Centers, declared_centers
 from privet.models.stages import Stage
@@ -242,13 +243,7 @@ class LargeMarginGaussian(ProductFeatures):
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn pipeline: the public map, then a plain linear model."""
         from sklearn.linear_model import LogisticRegression as Plain
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import FunctionTransformer
 
-        check_is_fitted(self, "coef_")
         if self.components > 1:
             raise DeclarationError("scikit-learn has no linear model with components per class.")
-        plain = Plain(fit_intercept=False)
-        plain.coef_, plain.intercept_ = self.coef_.copy(), self.intercept_.copy()
-        plain.classes_, plain.n_features_in_ = self.classes_.copy(), self._width()
-        return make_pipeline(FunctionTransformer(self._whole_map(self.n_features_in_)), plain)
+        return exported(self, Plain())

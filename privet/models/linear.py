@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
-from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.models._base import PrivateLinearClassifier
+from privet.models.exported import exported
 from privet.privacy.budget import Budget
 
 Array = NDArray[np.float64]
@@ -88,15 +88,14 @@ class LogisticRegression(PrivateLinearClassifier):
         return np.log(self.predict_proba(X))
 
     def to_sklearn(self) -> Any:
-        """A fitted ``sklearn.linear_model.LogisticRegression`` with the released coefficients.
+        """A pipeline of the clipping and a ``sklearn.linear_model.LogisticRegression``.
 
-        Its predictions agree on rows within ``norm_bound`` (standardised: and within
-        ``column_bounds``); it does not clip the others.
+        It predicts what this model predicts, for every row, carries ``guarantee_`` and
+        ``statement_``, and refuses to be fitted again.
         """
         from sklearn.linear_model import LogisticRegression as Plain
 
-        check_is_fitted(self, "coef_")
-        return _filled(Plain(), self)
+        return exported(self, Plain())
 
 
 class LinearSVC(PrivateLinearClassifier):
@@ -172,25 +171,11 @@ class LinearSVC(PrivateLinearClassifier):
         return JointHuber(n_classes, self.h)
 
     def to_sklearn(self) -> Any:
-        """A fitted ``sklearn.svm.LinearSVC`` with the released coefficients.
+        """A pipeline of the clipping and a ``sklearn.svm.LinearSVC``.
 
-        Its predictions agree on rows within ``norm_bound`` (standardised: and within
-        ``column_bounds``); it does not clip the others.
+        It predicts what this model predicts, for every row, carries ``guarantee_`` and
+        ``statement_``, and refuses to be fitted again.
         """
         from sklearn.svm import LinearSVC as Plain
 
-        check_is_fitted(self, "coef_")
-        return _filled(Plain(), self)
-
-
-def _filled(plain: Any, model: PrivateLinearClassifier) -> Any:
-    names = ("coef_", "intercept_", "classes_", "n_features_in_", "feature_names_in_")
-    for name in names:
-        if name in model.__dict__:
-            setattr(plain, name, np.copy(getattr(model, name)))
-    if model.standardize is not None:  # the plain model takes the columns as they are
-        plain.coef_ /= model.scale_
-        plain.intercept_ -= plain.coef_ @ model.center_
-    plain.n_features_in_ = int(plain.n_features_in_)
-    plain.fit_intercept = bool(model.fit_intercept)
-    return plain
+        return exported(self, Plain())

@@ -6,7 +6,7 @@ Everything here is public: it is derived from the event and from what the user d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -75,6 +75,11 @@ class Guarantee:
     def private(self) -> bool:
         """False where a seed or an unproved calibration voids the promise."""
         return self.event.private
+
+    def not_covered(self, why: str) -> Guarantee:
+        """The same, marked as not private: something around the release was not paid for."""
+        event = replace(self.event, private=False, why_not_private=why)
+        return replace(self, event=event)
 
     def __str__(self) -> str:
         if not self.private:

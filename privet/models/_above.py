@@ -1,0 +1,81 @@
+"""Who called ``fit``: a search that chose by exact scores, a pipeline whose steps read the rows.
+
+A fit cannot vouch for what happened around it. Where scikit-learn's own tools did it, it can be
+known, from the calls above: then the guarantee does not hold, and the model says so.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from privet.errors import DeclarationError, warn
+
+#: Steps of scikit-learn that are fitted, but to the number of columns or to nothing of the rows.
+ROW_WISE = ("PolynomialFeatures", "RBFSampler")
+#: Steps that hold other steps, and where.
+HOLDING = {
+    "Pipeline": "steps",
+    "FeatureUnion": "transformer_list",
+    "ColumnTransformer": "transformers",
+}
+
+
+def learns(step: Any) -> bool:
+    """Whether a step of scikit-learn takes something from all of the rows when it is fitted."""
+    kind = type(step)
+    if not kind.__module__.startswith("sklearn."):
+        return False  # not known
+    if kind.__name__ in HOLDING:
+        return any(learns(part[1]) for part in getattr(step, HOLDING[kind.__name__]))
+    if kind.__name__ == "SimpleImputer":
+        return bool(step.strategy != "constant")
+    if kind.__name__ in ("OneHotEncoder", "OrdinalEncoder"):
+        return isinstance(step.categories, str)
+    if kind.__name__ in ROW_WISE:
+        return False
+    tags = getattr(step, "__sklearn_tags__", None)
+    return bool(tags is not None and tags().requires_fit)
+
+
+def why_not_covered() -> str:
+    """Why the guarantee of the fit that asks does not cover what is made of it; or nothing."""
+    for module, function, owner in _calls():
+        if function == "_fit_and_score":
+            return ""  # one of many: whoever chooses among them is asked again at the refit
+        if module.startswith("sklearn.model_selection._search") and function == "fit":
+            return (
+                f"{type(owner).__name__} chose the parameters by exact scores of the rows, which "
+                "nobody paid for"
+            )
+        if module == "sklearn.pipeline" and function == "fit":
+            learnt = [name for name, step in owner.steps[:-1] if learns(step)]
+            if learnt:
+                return f"the step {learnt[0]!r} of the pipeline learnt from the rows before the fit"
+    return ""
+
+
+def _calls() -> Iterator[tuple[str, str, Any]]:
+    frame = inspect.currentframe()
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith("sklearn."):
+            yield module, frame.f_code.co_name, frame.f_locals.get("self")
+        frame = frame.f_back
+
+
+def refuse_charge(why: str, ledger: Any) -> None:
+    """A ledger takes only what is covered; without one a warning says what the mark will."""
+    if not why:
+        return
+    if ledger is not None:
+        raise DeclarationError(
+            f"Not private: {why}. Nothing was charged. Choose with privet.tuning, and encode with "
+            "declared bounds (Schema, standardize='private')."
+        )
+    warn(
+        f"The model is marked as not private: {why}. Choose with privet.tuning, and encode with "
+        "declared bounds (Schema, standardize='private').",
+        stacklevel=4,
+    )

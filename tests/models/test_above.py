@@ -1,0 +1,92 @@
+"""A choice by exact scores and steps that learn from rows: marked, or refused by a ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    RandomizedSearchCV,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+
+from privet import Ledger, LogisticRegression, PureDP, load
+from privet.errors import DeclarationError, PrivetWarning
+
+GRID = {"regularization": [0.1, 1.0]}
+
+
+def rows(n: int = 300) -> tuple[Any, Any]:
+    x = np.random.default_rng().uniform(-0.5, 0.5, size=(n, 2))
+    return x, (x[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize("jobs", [None, 2])
+@pytest.mark.parametrize("kind", [GridSearchCV, RandomizedSearchCV, HalvingGridSearchCV])
+def test_the_winner_of_a_search_by_exact_scores_is_marked(
+    kind: Any, jobs: int | None, tmp_path: Path
+) -> None:
+    x, y = rows()
+    options = {"n_iter": 2} if kind is RandomizedSearchCV else {}
+    search = kind(LogisticRegression(1.0), GRID, cv=2, scoring="accuracy", n_jobs=jobs, **options)
+    with pytest.warns(PrivetWarning, match="marked as not private"):
+        search.fit(x, y)
+    best = search.best_estimator_
+    assert not best.guarantee_.private
+    assert kind.__name__ in str(best.guarantee_)
+    best.save(tmp_path / "model.privet")
+    assert not load(tmp_path / "model.privet").guarantee_.private
+    assert "NOT PRIVATE" in best.statement().upper()
+
+
+def test_with_a_ledger_the_winner_is_refused_and_only_the_folds_were_charged(
+    tmp_path: Path,
+) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("people", PureDP(10.0))
+    x, y = rows()
+    model = LogisticRegression(1.0, ledger=ledger, dataset="people")
+    with pytest.raises(DeclarationError, match="GridSearchCV chose"):
+        GridSearchCV(model, GRID, cv=2).fit(x, y)
+    assert ledger.remaining("people") == 6.0  # four fits; the winner's was refused
+
+
+def test_a_pipeline_whose_steps_learn_from_the_rows_is_marked() -> None:
+    x, y = rows()
+    for step in (
+        StandardScaler(),
+        SimpleImputer(),
+        make_pipeline(Normalizer(), StandardScaler()),
+        ColumnTransformer([("scale", StandardScaler(), [0, 1])]),
+    ):
+        with pytest.warns(PrivetWarning, match="learnt from the rows"):
+            made = make_pipeline(step, LogisticRegression(1.0)).fit(x, y)
+        assert not made[-1].guarantee_.private
+
+
+@pytest.mark.filterwarnings("error::privet.errors.PrivetWarning")
+def test_steps_that_map_each_row_by_itself_are_not_marked() -> None:
+    x, y = rows()
+    for step in (
+        Normalizer(),
+        PolynomialFeatures(2),
+        SimpleImputer(strategy="constant"),
+        OneHotEncoder(categories=[[0, 1], [0, 1]], handle_unknown="ignore"),
+    ):
+        assert make_pipeline(step, LogisticRegression(1.0)).fit(x, y)[-1].guarantee_.private
+    assert LogisticRegression(1.0).fit(x, y).guarantee_.private
+    assert len(cross_val_score(LogisticRegression(1.0), x, y, cv=2)) == 2
