@@ -52,8 +52,9 @@ def render(
     """The report of a released model as a page that needs nothing else.
 
     ``name`` and ``digest`` say which file it is about; ``intervals`` and ``evaluation`` were
-    released beside it.
+    released beside it. A search's report is that of the model it chose.
     """
+    model = getattr(model, "best_estimator_", model)
     released = Released(model, _schema(model))
     guarantee = model.guarantee_
     facts = statement_facts(

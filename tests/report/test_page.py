@@ -152,6 +152,7 @@ def test_a_searched_model_has_a_page_without_claims_about_its_noise() -> None:
     candidates = [{"mechanism": name} for name in ("objective", "output")]
     search = PartitionSearch(LogisticRegression(classes=[0, 1]), candidates, 4.0)
     page = render(search.fit(x, y).best_estimator_)
+    assert render(search) == page
     read(page)
     assert page.count("<figure>") == 3
     assert "chosen by a search" in page
