@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privet.evaluation import evaluate
     from privet.inference import confidence_intervals, fit_with_intervals
+    from privet.ledger import Ledger
     from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression, fit_table
     from privet.planning import plan
     from privet.privacy import ZCDP, ApproxDP, PureDP
-    from privet.privacy.ledger import Ledger
     from privet.schema import Categorical, Label, Numeric, Person, Schema
     from privet.store import load, save
 
@@ -22,7 +22,7 @@ _HOMES = {
     "PureDP": "privet.privacy",
     "ZCDP": "privet.privacy",
     "ApproxDP": "privet.privacy",
-    "Ledger": "privet.privacy.ledger",
+    "Ledger": "privet.ledger",
     "LargeMarginGaussian": "privet.models",
     "LogisticRegression": "privet.models",
     "LinearSVC": "privet.models",

@@ -43,7 +43,7 @@ def folder_for(out: Path | None, ledger: str | None) -> Path:
     if given:
         return Path(given)
     if ledger is not None and ledger_url(ledger).startswith("sqlite:///"):
-        from privet.privacy.ledger import Ledger
+        from privet.ledger import Ledger
 
         file = Ledger(ledger_url(ledger)).path
         return file.with_name(file.name + ENDING)

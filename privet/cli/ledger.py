@@ -11,7 +11,7 @@ from privet.cli.options import Delta, Epsilon, Json, Rho, budget_from, command, 
 from privet.cli.show import as_json, clean, facts, table
 
 if TYPE_CHECKING:
-    from privet.privacy.ledger import Entry, Fits, Ledger, Receipt, Terms
+    from privet.ledger import Entry, Fits, Ledger, Receipt, Terms
 
 app = typer.Typer(
     help="Keep account of what releases from a data set have cost.",
@@ -27,7 +27,7 @@ Dataset = Annotated[str, typer.Argument(help="Name of the data set.")]
 
 
 def _ledger(place: str) -> Ledger:
-    from privet.privacy.ledger import Ledger
+    from privet.ledger import Ledger
 
     return Ledger(ledger_url(place))
 
@@ -289,7 +289,7 @@ def migrate(place: Place, json: Json = False) -> None:
 
     Its entries and their hashes stay.
     """
-    from privet.privacy.ledger.storage import FORMAT
+    from privet.ledger.store import FORMAT
 
     ledger = _ledger(place)
     found = ledger.migrate()

@@ -67,7 +67,7 @@ def charged_to(ledger: str | None, dataset: str | None) -> dict[str, Any]:
     """What a release is told of the account to charge; nothing without a ledger."""
     if ledger is None:
         return {}
-    from privet.privacy.ledger import Ledger
+    from privet.ledger import Ledger
 
     return {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
 

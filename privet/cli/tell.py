@@ -106,8 +106,8 @@ def told(
     declared_by: str | None = None,
 ) -> Facts:
     """The facts of a model file's statement, with the ledger's where one is given."""
+    from privet.ledger import Ledger
     from privet.models.trained import trained
-    from privet.privacy.ledger import Ledger
     from privet.statement import File, account, statement_facts
     from privet.store import load
 

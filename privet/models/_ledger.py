@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from privet.errors import DeclarationError
-from privet.privacy.ledger import Ledger
+from privet.ledger import Ledger
 from privet.privacy.receipt import Receipt
 
 

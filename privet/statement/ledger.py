@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from privet.errors import DeclarationError, LedgerError
+from privet.ledger import Entry, Ledger, Receipt, Terms
 from privet.privacy.budget import ZCDP, budget_from_json
 from privet.privacy.guarantee import Guarantee
-from privet.privacy.ledger import Entry, Ledger, Receipt, Terms
 from privet.statement.facts import Fact, Section, at_least, at_most
 from privet.statement.wording import fact, say, section
 

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
+from privet.ledger import Ledger
 from privet.mechanisms.charging import Charge
 from privet.models.labels import declared_classes, encode_labels
 from privet.models.tables import encoded
@@ -32,7 +33,6 @@ from privet.privacy.composite import concentrated
 from privet.privacy.concentrated import ConcentratedCurve
 from privet.privacy.curves import Curve, PureCurve
 from privet.privacy.guarantee import Guarantee
-from privet.privacy.ledger import Ledger
 from privet.randomness import Randomness, source
 from privet.schema import Schema
 from privet.schema.tables import is_table

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from privet.privacy.ledger import Ledger
+from privet.ledger import Ledger
 from privet.store import load
 
 from .people import refused, run

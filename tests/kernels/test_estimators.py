@@ -37,7 +37,7 @@ from privet.kernels import (
 from privet.kernels.classifier import KernelClassifier
 from privet.kernels.declared import default_frequencies
 from privet.kernels.features import WIDTHS
-from privet.privacy.ledger import Ledger
+from privet.ledger import Ledger
 from privet.randomness import source
 from tests.kernels.test_kernels import jaccard
 

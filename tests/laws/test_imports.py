@@ -33,7 +33,7 @@ BELOW_MECHANISMS = {
     "grid",
     "privacy",
 }
-BELOW_MODELS = BELOW_MECHANISMS | {"mechanisms", "statement"}
+BELOW_MODELS = BELOW_MECHANISMS | {"mechanisms", "ledger", "statement"}
 BELOW_USES = BELOW_MODELS | {"models", "kernels"}
 BELOW_EDGES = BELOW_USES | {
     "audit",
@@ -62,7 +62,8 @@ ROOMS: dict[str, set[str]] = {
     "noise": WORDS | {"randomness"},
     "grid": WORDS,
     "privacy": WORDS | {"solve"},
-    "statement": WORDS | {"solve", "privacy"},
+    "ledger": WORDS | {"solve", "grid", "privacy"},
+    "statement": WORDS | {"solve", "privacy", "ledger"},
     "mechanisms": BELOW_MECHANISMS,
     "models": BELOW_MODELS,
     "kernels": BELOW_MODELS | {"models"},
@@ -80,8 +81,13 @@ ROOMS: dict[str, set[str]] = {
 }
 
 #: Upward imports that are made when called, never when loaded: a fitted model saves itself, and the
-#: statement's old address leads to the new one.
-WHEN_CALLED = {("models", "store"), ("kernels", "store"), ("privacy", "statement")}
+#: old addresses of the statement and of the ledger lead to the new ones.
+WHEN_CALLED = {
+    ("models", "store"),
+    ("kernels", "store"),
+    ("privacy", "statement"),
+    ("privacy", "ledger"),
+}
 
 #: Names that speak of privacy constants, and the parameters through which data could enter them.
 CONSTANTS = ("sensitivity", "bound", "scale", "calibrat", "floor")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.errors import DeclarationError
+from privet.ledger.account import Terms
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import gaussian_delta
 from privet.privacy.group import for_group, per_row
-from privet.privacy.ledger.terms import Terms
 from tests.strategies import EACH_BUDGET, gaussian_event, pure_event
 
 SIZES = st.integers(1, 12)

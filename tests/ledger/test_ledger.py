@@ -17,11 +17,11 @@ import pytest
 
 from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
+from privet.ledger import Receipt
+from privet.ledger.entry import GENESIS
 from privet.privacy import Budget, Event, Filter
 from privet.privacy.compose import add_costs, costs
 from privet.privacy.composite import together
-from privet.privacy.ledger import Receipt
-from privet.privacy.ledger.entry import GENESIS
 from tests.strategies import gaussian_event, pure_event
 
 Tamper = Callable[[str], None]
@@ -433,3 +433,14 @@ def test_the_page_about_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ledger = Ledger("sqlite:///budget.db")
     assert ledger.remaining("patients") == 1.5
     assert ledger.terms("visits").group == 4
+
+
+@pytest.mark.parametrize("name", ["Entry", "Ledger", "Part", "Receipt", "Terms"])
+def test_the_old_door_says_where_the_names_went(name: str) -> None:
+    import privet.ledger
+    import privet.privacy.ledger as door
+
+    with pytest.warns(FutureWarning, match=f"privet.ledger.{name}"):
+        assert getattr(door, name) is getattr(privet.ledger, name)
+    with pytest.raises(AttributeError, match="Book"):
+        _ = door.Book

@@ -11,6 +11,7 @@ import sqlite3
 import stat
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +22,8 @@ import pytest
 
 from privet import Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError, MissingExtra
-from privet.privacy.ledger import storage
-from privet.privacy.ledger.sqlite_line import IDLE
+from privet.ledger import store
+from privet.ledger.entries import Entries
 from tests.strategies import pure_event
 
 
@@ -37,8 +38,7 @@ def people(sqlite_url: str) -> Ledger:
 
 
 def folded(ledger: Ledger) -> Path:
-    """The ledger's file after the last connection has folded its log into it."""
-    IDLE.close()
+    """The ledger's file; the last connection has folded its log into it."""
     assert not ledger.path.with_name(ledger.path.name + "-wal").exists()
     return ledger.path
 
@@ -66,8 +66,7 @@ def in_a_child(work: Callable[[], str]) -> str:
 
 
 def test_13_locked_sqlite(people: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    IDLE.close()
-    monkeypatch.setattr(storage, "PATIENCE", 0.05)
+    monkeypatch.setattr(store, "PATIENCE", 0.05)
     other = sqlite3.connect(people.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerError, match="locked"):
@@ -81,7 +80,7 @@ def test_13_locked_sqlite(people: Ledger, monkeypatch: pytest.MonkeyPatch) -> No
 def test_13_locked_postgres(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import psycopg
 
-    monkeypatch.setattr(storage, "PATIENCE", 0.05)
+    monkeypatch.setattr(store, "PATIENCE", 0.05)
     ledger = Ledger(postgres_url)
     ledger.open("people", PureDP(1.0))
     with psycopg.connect(postgres_url) as other:
@@ -120,7 +119,6 @@ def test_13_read_only(people: Ledger) -> None:
         place.chmod(0o644)
         assert people.remaining("people") == 0.5
         people.verify()
-        IDLE.close()
 
 
 def test_13_disk_full(people: Ledger) -> None:
@@ -162,7 +160,6 @@ def test_13_corrupt_pages(people: Ledger) -> None:
             people.reserve("people", pure_event(0.1))
         except LedgerError:
             noticed += 1
-        IDLE.close()
     assert noticed >= 3
     people.path.write_bytes(whole)
     people.verify()
@@ -179,13 +176,11 @@ def test_13_truncated(people: Ledger, size: int) -> None:
     ):
         with pytest.raises(LedgerError):
             attempt()
-    IDLE.close()
     assert people.path.read_bytes()[: min(size, 10)] == whole[: min(size, 10)]
 
 
 def test_13_values_of_the_wrong_type(people: Ledger) -> None:
     for column in ("dataset", "time", "body", "totals"):
-        IDLE.close()
         with sqlite3.connect(people.path) as connection:
             connection.execute(f"UPDATE entries SET {column} = x'00ff' WHERE sequence = 3")
         connection.close()
@@ -294,21 +289,19 @@ def test_13_dropped_while_open(postgres_url: str) -> None:
         assert other.execute("SELECT to_regclass('privet_entries')").fetchone() == (None,)
 
 
-@pytest.mark.parametrize("gone", ["budget.db", "budget.db-wal"])
+@pytest.mark.parametrize("gone", ["budget.db", "budget.db-wal", "budget.db-shm"])
 def test_13_deleted_in_the_middle_of_a_charge(
     people: Ledger, monkeypatch: pytest.MonkeyPatch, gone: str
 ) -> None:
     """The commit would go to a file without a name: it is noticed, and nothing is released."""
-    from privet.privacy.ledger.book import Book
+    append = Entries.append
 
-    append = Book.append
-
-    def append_and_lose(self: Book, *arguments: Any, **options: Any) -> Any:
+    def append_and_lose(self: Entries, *arguments: Any, **options: Any) -> Any:
         made = append(self, *arguments, **options)
         people.path.with_name(gone).unlink()
         return made
 
-    monkeypatch.setattr(Book, "append", append_and_lose)
+    monkeypatch.setattr(Entries, "append", append_and_lose)
     with pytest.raises(LedgerError, match="removed or replaced"):
         people.reserve("people", pure_event(0.1))
 
@@ -317,6 +310,8 @@ def test_13_remains_are_not_a_new_start(people: Ledger) -> None:
     """The file is gone after a crash, its log is still there."""
 
     def crash() -> str:
+        keeps = sqlite3.connect(people.path)
+        keeps.execute("SELECT count(*) FROM entries").fetchall()  # so that the log stays
         people.reserve("people", pure_event(0.125))
         people.path.unlink()
         os._exit(0)
@@ -338,22 +333,15 @@ def test_13_a_restored_backup_is_read_and_its_age_is_noticed(people: Ledger) -> 
         people.verify(receipt)
 
 
-def test_13_another_process_folding_the_log_is_no_loss(people: Ledger) -> None:
-    """Our idle connection must not go on writing to a log that was deleted behind it."""
-    with people.path.open("rb"):
-        pass  # closing it drops this process's locks on the file (POSIX): others see no reader
+def test_13_a_child_charges_between_two_charges(people: Ledger) -> None:
+    """Nothing is kept across a fork."""
 
     def elsewhere() -> str:
         people.reserve("people", pure_event(0.1))
-        IDLE.close()
         return "done"
 
-    # a fork closes idle connections properly; one that is not known to the pool stays
-    lines, IDLE.waiting[:] = list(IDLE.waiting), []
     assert in_a_child(elsewhere) == "done"
-    IDLE.waiting[:] = lines
     people.reserve("people", pure_event(0.1))
-    IDLE.close()
     assert people.remaining("people") == pytest.approx(0.3, abs=1e-12)
     people.verify()
 
@@ -366,16 +354,14 @@ def test_no_server_is_an_error_in_words() -> None:
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    storage.store_at.cache_clear()
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    for module in ("postgres", "postgres_line"):
-        monkeypatch.delitem(sys.modules, f"privet.privacy.ledger.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, "privet.ledger.postgres", raising=False)
     with pytest.raises(MissingExtra, match=r"privet\[postgres\]"):
         Ledger("postgresql://host/db").remaining("people")
 
 
 def test_a_server_that_restarts_is_found_again(postgres_url: str) -> None:
-    """Connections that wait in the pool were cut: the next charge makes a new one."""
+    """Every charge has a connection of its own."""
     import psycopg
 
     ledger = Ledger(postgres_url)
@@ -390,34 +376,50 @@ def test_a_server_that_restarts_is_found_again(postgres_url: str) -> None:
 
 
 def test_a_charge_that_is_not_committed_is_an_error(postgres_url: str) -> None:
-    from privet.privacy.ledger import postgres
+    """The server accepts the entry and changes its mind when the transaction ends."""
+    import psycopg
 
     ledger = Ledger(postgres_url)
     ledger.open("people", PureDP(1.0))
-    ledger.remaining("people")
-    postgres.IDLE.waiting[-1].connection.autocommit = False
-    with pytest.raises(LedgerError, match="not committed"):
-        ledger.reserve("people", pure_event(0.1))
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute(
+            "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
+            "'no'; END $$"
+        )
+        other.execute(
+            "CREATE CONSTRAINT TRIGGER no AFTER INSERT ON privet_entries DEFERRABLE INITIALLY "
+            "DEFERRED FOR EACH ROW EXECUTE FUNCTION no()"
+        )
+        with pytest.raises(LedgerError, match="refused: no"):
+            ledger.reserve("people", pure_event(0.1))
     assert len(ledger.entries()) == 1
 
 
-def test_15_whoever_comes_between_is_seen(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A charge that looked before somebody else's was made looks again."""
-    from privet.privacy.ledger.book import Book
-
-    ledger, append = Ledger(postgres_url), Book.append
+def test_15_whoever_comes_between_waits(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A charge that begins before another one is committed looks only after that."""
+    ledger, append = Ledger(url), Entries.append
     ledger.open("people", PureDP(1.0))
+    told: list[str] = []
 
-    def too_late(self: Book, *arguments: Any, **options: Any) -> Any:
-        monkeypatch.setattr(Book, "append", append)
-        ledger.reserve("people", pure_event(0.6))
+    def other() -> None:
+        try:
+            ledger.reserve("people", pure_event(0.6))
+        except BudgetExceeded as error:
+            told.append(str(error))
+
+    second = threading.Thread(target=other)
+
+    def while_the_other_asks(self: Entries, *arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(Entries, "append", append)
+        second.start()
+        second.join(0.2)
+        assert second.is_alive()
         return append(self, *arguments, **options)
 
-    monkeypatch.setattr(Book, "append", too_late)
-    with pytest.raises(BudgetExceeded, match=r"0\.4 is left"):
-        ledger.reserve("people", pure_event(0.6))
+    monkeypatch.setattr(Entries, "append", while_the_other_asks)
+    ledger.reserve("people", pure_event(0.6))
+    second.join()
+    assert "0.4 is left" in told[0]
     assert len(ledger.entries()) == 2
     ledger.verify()
 
@@ -440,20 +442,47 @@ def test_threads_charge_one_after_another(url: str) -> None:
     ledger.verify()
 
 
-def test_idle_connections_are_few(tmp_path: Path) -> None:
-    for i in range(20):
-        Ledger(f"sqlite:///{tmp_path}/{i}.db").open("people", PureDP(1.0))
-    assert len(IDLE.waiting) <= IDLE.most
-    for i in range(20):
-        assert Ledger(f"sqlite:///{tmp_path}/{i}.db").remaining("people") == 1.0
+def test_no_connection_outlives_its_operation(people: Ledger, postgres_url: str) -> None:
+    """Neither in a file, whose log the last connection folds, nor on a server."""
+    people.settle(people.reserve("people", pure_event(0.1)))
+    assert [path.name for path in people.path.parent.iterdir()] == ["budget.db"]
+    ledger = Ledger(postgres_url)
+    ledger.open("people", PureDP(1.0))
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve("people", pure_event(2.0))
+    ledger.settle(ledger.reserve("people", pure_event(0.1)))
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        for _ in range(100):  # a server notices the end of a connection a little later
+            found = other.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND "
+                "pid <> pg_backend_pid()"
+            ).fetchone()
+            if found == (0,):
+                break
+            time.sleep(0.05)
+    assert found == (0,)
 
 
-def test_a_commit_is_durable_when_it_returns(people: Ledger, postgres_url: str) -> None:
-    """The settings under which each database promises it."""
-    assert people.remaining("people") == 0.5
-    line = IDLE.waiting[-1]
-    assert line.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert line.connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+def test_a_commit_is_durable_when_it_returns(
+    people: Ledger, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings under which each database promises it, at the moment of the commit."""
+    found: list[Any] = []
+
+    class Watched(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            if sql == "COMMIT":
+                for name in ("journal_mode", "synchronous"):
+                    found.append(super().execute(f"PRAGMA {name}").fetchone()[0])
+            return super().execute(sql, *values)
+
+    connect = sqlite3.connect
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", lambda *a, **o: connect(*a, **o, factory=Watched))
+        people.reserve("people", pure_event(0.1))
+    assert found == ["wal", 2]  # FULL
     ledger = Ledger(f"{postgres_url}%20-csynchronous_commit%3Doff")
     ledger.open("people", PureDP(1.0))
     import psycopg

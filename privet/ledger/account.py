@@ -36,6 +36,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
+from privet.ledger.entry import Totals, checked_name
+from privet.ledger.fits import Fits, declarable, down, most, plain
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_from_json
 from privet.privacy.compose import (
     FILTER_ORDERS,
@@ -51,8 +53,6 @@ from privet.privacy.compose import (
 )
 from privet.privacy.curves import LARGEST, Curve, GaussianCurve, PureCurve
 from privet.privacy.event import Event
-from privet.privacy.ledger.entry import Totals, checked_name
-from privet.privacy.ledger.fits import Fits, declarable, down, most, plain
 
 _WHY_LESS = (
     "an (epsilon, delta) cap must hold for releases that are each chosen after seeing the last, so "

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from privet.errors import LedgerError
+from privet.ledger.account import Terms, terms_from_json
+from privet.ledger.entry import GENESIS, Entry, Totals
 from privet.privacy.compose import UNITS_PER_ONE, Vector
 from privet.privacy.event import event_from_json
-from privet.privacy.ledger.entry import GENESIS, Entry, Totals
-from privet.privacy.ledger.terms import Terms, terms_from_json
 from privet.privacy.receipt import Receipt
 
 BILLIONTH = UNITS_PER_ONE // 10**9
@@ -32,7 +32,7 @@ class _Replay:
     reserved: set[int] = field(default_factory=set)
 
 
-def audit(entries: Sequence[Entry], head: str | Receipt | None = None) -> None:
+def verify_entries(entries: Sequence[Entry], head: str | Receipt | None = None) -> None:
     """Raise a ``LedgerError`` that names the first bad entry, or what ``head`` says is missing."""
     previous = GENESIS
     accounts: dict[str, _Replay] = {}

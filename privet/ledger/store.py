@@ -6,17 +6,13 @@ postgresql://user@host/database        a server, by psycopg (extra ``postgres``)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from privet.errors import DeclarationError, MissingExtra
-from privet.privacy.ledger.entry import Entry
-from privet.privacy.ledger.memory import Memory
-
-Result = TypeVar("Result")
+from privet.ledger.entries import Entries
 
 #: The format that this release writes. Older ones are migrated; any other is refused.
 FORMAT = "privet-ledger-2"
@@ -42,44 +38,20 @@ OLDER = (
 )
 
 
-class Session(Protocol):
-    """An open transaction. Values are bound by name: ``:name`` in the text."""
-
-    @property
-    def table(self) -> str:
-        """The table of entries."""
-
-    @property
-    def memory(self) -> Memory:
-        """What needs no query: an entry decided on it is only accepted if it is still true."""
-
-    def rows(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """What a query for entries finds, by number: one consistent view."""
-
-    def insert(self, entry: Entry, found: Iterable[Entry | None]) -> None:
-        """Append an entry that was decided on those ``found``, the newest of all among them."""
-
-
 class Store(Protocol):
-    """A place where a ledger is kept. A value: it holds no connection of its own.
+    """A place where a ledger is kept. Each operation has a connection of its own."""
 
-    A write is decided on what *one* query found, and appends one entry, which follows the newest
-    that this query found. A store must make sure that nobody else's entry comes between, and that
-    the entry is durable when ``write`` returns.
-    """
+    def reading(self) -> AbstractContextManager[Entries]:
+        """The entries in one consistent view."""
 
-    @property
-    def place(self) -> str:
-        """The place in words, without a password."""
+    def writing(self, *, create: bool = False) -> AbstractContextManager[Entries]:
+        """The entries while nobody else can write; durable when the context is left.
 
-    def read(self, work: Callable[[Session], Result]) -> Result:
-        """What ``work`` finds."""
+        Nothing is written where the context is left by an exception.
+        """
 
-    def write(self, work: Callable[[Session], Result], *, create: bool = False) -> Result:
-        """What ``work`` returns, when what it appended is durable; nothing, where it raises."""
-
-    def upgrade(self, work: Callable[[Session, str], Result]) -> Result:
-        """As ``write``, of any known format, which is told, with the tables of today's."""
+    def upgrading(self) -> AbstractContextManager[tuple[Entries, str]]:
+        """As ``writing``, of any known format, which is told, with the tables of today's."""
 
     def check(self) -> None:
         """Raise ``LedgerError`` where the database itself finds that it is damaged."""
@@ -112,15 +84,14 @@ def without_password(url: str) -> str:
     return urlunsplit((parts.scheme, netloc, parts.path, "", "")) + query
 
 
-@lru_cache(maxsize=64)
 def store_at(url: str) -> Store:
     """The store that a checked URL names."""
     if url.startswith(SQLITE):
-        from privet.privacy.ledger.sqlite import SqliteStore
+        from privet.ledger.sqlite import SqliteStore
 
         return SqliteStore(Path(url.removeprefix(SQLITE)))
     try:
-        from privet.privacy.ledger.postgres import PostgresStore
+        from privet.ledger.postgres import PostgresStore
     except ImportError as error:
         raise MissingExtra(
             "A ledger on PostgreSQL needs psycopg: install privet[postgres]."

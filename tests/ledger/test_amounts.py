@@ -14,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet import ZCDP, ApproxDP, Ledger, PureDP
+from privet._files import canonical
 from privet.errors import BudgetExceeded, LedgerError
+from privet.ledger.account import Terms, costs_for
+from privet.ledger.entry import GENESIS, totals_text
 from privet.privacy import Budget, Composition, Event
 from privet.privacy.compose import UNITS_PER_ONE, from_units, units
 from privet.privacy.composite import together
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
-from privet.privacy.event import COMPOSITE, canonical, event_from_json
-from privet.privacy.ledger.entry import GENESIS, totals_text
-from privet.privacy.ledger.terms import Terms, costs_for
+from privet.privacy.event import COMPOSITE, event_from_json
 from tests.strategies import event, gaussian_event, pure_event
 
 Tamper = Callable[[str], None]
@@ -224,7 +225,7 @@ def test_sums_are_not_a_filter_for_other_caps(url: str) -> None:
 
 
 def test_each_part_chooses_by_its_own_first_release() -> None:
-    from privet.privacy.ledger.terms import declared_terms
+    from privet.ledger.account import declared_terms
 
     cap, parts = ApproxDP(1.0, 1e-6), {"a": (0, 500), "b": (500, 1000)}
     rows, persons = declared_terms(cap, parts, 1), declared_terms(ApproxDP(2.0, 1e-5), parts, 2)

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from privet import ZCDP, ApproxDP, PureDP
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
+from privet.ledger.account import Terms, costs_for, declared_terms, terms_from_json
+from privet.ledger.entry import Totals
 from privet.privacy import Budget, Event, Filter
 from privet.privacy.compose import FILTER_ORDERS, UNITS_PER_ONE, add_costs, costs, units
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.group import for_group, per_row
-from privet.privacy.ledger.entry import Totals
-from privet.privacy.ledger.terms import Terms, costs_for, declared_terms, terms_from_json
 from privet.solve import largest
 from tests.strategies import budgets, event, events, gaussian_event, pure_event
 

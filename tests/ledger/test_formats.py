@@ -10,9 +10,8 @@ import pytest
 
 from privet import Ledger, PureDP
 from privet.errors import LedgerError
-from privet.privacy.ledger.entry import GENESIS
-from privet.privacy.ledger.sqlite_line import IDLE
-from privet.privacy.ledger.storage import FIRST_FORMAT, FORMAT
+from privet.ledger.entry import GENESIS
+from privet.ledger.store import FIRST_FORMAT, FORMAT
 from tests.reference import ledger_format_1
 from tests.strategies import pure_event
 
@@ -48,7 +47,6 @@ def test_an_old_ledger_is_not_charged_and_names_the_way(old: Ledger) -> None:
     ):
         with pytest.raises(LedgerError, match="privet ledger migrate"):
             attempt()
-    IDLE.close()
     assert old.path.read_bytes() == before
 
 
@@ -108,13 +106,13 @@ def test_a_changed_ledger_is_not_migrated(old: Ledger, edit: str) -> None:
 def test_a_migration_that_is_interrupted_did_not_happen(
     old: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from privet.privacy.ledger import ledger
+    from privet.ledger import ledger
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "audit", killed)
+        patched.setattr(ledger, "verify_entries", killed)
         with pytest.raises(KeyboardInterrupt):
             old.migrate()
     with pytest.raises(LedgerError, match="privet ledger migrate"):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 def children(what: str, url: str, count: int) -> Any:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.privacy.ledger_children", what, url, str(count)],
+        [sys.executable, "-m", "tests.ledger.children", what, url, str(count)],
         cwd=ROOT,
         capture_output=True,
         text=True,

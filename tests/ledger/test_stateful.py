@@ -1,9 +1,9 @@
 """Random sequences of charges against a model of what a ledger is.
 
 The model is a list of (event, part) for each data set and knows nothing of entries, hashes or
-totals. Whatever is charged, in whatever order and after whatever reconnection: a charge is granted
-exactly if the filter admits the list with it, what remains is never negative, replaying the file
-gives its totals, and k equal charges move the totals by k times one.
+totals. Whatever is charged, in whatever order: a charge is granted exactly if the filter admits the
+list with it, what remains is never negative, replaying the file gives its totals, and k equal
+charges move the totals by k times one.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ from hypothesis.stateful import (
 
 from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError
+from privet.ledger.account import Terms, costs_for
 from privet.privacy import Budget, Event, Filter
 from privet.privacy.compose import UNITS_PER_ONE, units
-from privet.privacy.ledger.idle import Idle
-from privet.privacy.ledger.sqlite_line import IDLE
-from privet.privacy.ledger.terms import Terms, costs_for
 from tests import postgres
 from tests.strategies import gaussian_event, pure_event
 
@@ -56,9 +54,8 @@ class Charges(RuleBasedStateMachine):
     reservations = Bundle("reservations")
     heads = Bundle("heads")
 
-    def __init__(self, url: str, idle: Idle[Any]) -> None:
+    def __init__(self, url: str) -> None:
         super().__init__()
-        self.idle, self.aside = idle, list[Any]()
         self.ledger = Ledger(url)
         self.model: dict[str, list[tuple[Event, str | None]]] = {}
         self.terms: dict[str, Terms] = {}
@@ -159,15 +156,6 @@ class Charges(RuleBasedStateMachine):
         self.model[name].append((made, None))
         self.writes += 2
 
-    @rule()
-    def reconnect(self) -> None:
-        self.idle.close()
-
-    @rule()
-    def somebody_else(self) -> None:
-        """Go on with another connection; the one so far comes back later and has missed a lot."""
-        self.aside, self.idle.waiting[:] = list(self.idle.waiting), self.aside
-
     @invariant()
     def nothing_is_negative_and_nothing_is_lost(self) -> None:
         if not self.model:
@@ -189,8 +177,6 @@ class Charges(RuleBasedStateMachine):
         assert reserved - settled == self.unsettled
 
     def teardown(self) -> None:
-        for line in self.aside:
-            line.close()
         if not self.model:
             return
         self.ledger.verify()
@@ -215,7 +201,7 @@ def test_random_charges_on_sqlite() -> None:
     numbers = count()
     with tempfile.TemporaryDirectory() as folder:
         run_state_machine_as_test(
-            lambda: Charges(f"sqlite:///{Path(folder) / str(next(numbers))}.db", IDLE),
+            lambda: Charges(f"sqlite:///{Path(folder) / str(next(numbers))}.db"),
             settings=settings(
                 max_examples=25,
                 stateful_step_count=20,
@@ -223,17 +209,12 @@ def test_random_charges_on_sqlite() -> None:
                 suppress_health_check=list(HealthCheck),
             ),
         )
-        IDLE.close()
 
 
 def test_random_charges_on_postgres(postgres_server: str) -> None:
-    from privet.privacy.ledger import postgres_line
-
     numbers = count()
     run_state_machine_as_test(
-        lambda: Charges(
-            postgres.fresh(postgres_server, f"random_{next(numbers)}"), postgres_line.IDLE
-        ),
+        lambda: Charges(postgres.fresh(postgres_server, f"random_{next(numbers)}")),
         settings=settings(
             max_examples=6,
             stateful_step_count=12,

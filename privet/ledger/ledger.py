@@ -10,22 +10,21 @@ from typing import Any
 
 from privet._files import canonical
 from privet.errors import DeclarationError, LedgerError
-from privet.privacy.budget import Budget
-from privet.privacy.event import Event
-from privet.privacy.ledger.audit import audit, unsettled
-from privet.privacy.ledger.book import Account, Book
-from privet.privacy.ledger.entry import GENESIS, Entry, checked_name, totals_text
-from privet.privacy.ledger.fits import Fits
-from privet.privacy.ledger.storage import (
+from privet.ledger.account import Terms, declared_terms
+from privet.ledger.entries import Account, Entries
+from privet.ledger.entry import GENESIS, Entry, checked_name, totals_text
+from privet.ledger.fits import Fits
+from privet.ledger.store import (
     FORMAT,
     SQLITE,
-    Session,
     Store,
     checked_url,
     store_at,
     without_password,
 )
-from privet.privacy.ledger.terms import Terms, declared_terms
+from privet.ledger.verify import unsettled, verify_entries
+from privet.privacy.budget import Budget
+from privet.privacy.event import Event
 from privet.privacy.receipt import Receipt
 
 
@@ -91,14 +90,10 @@ class Ledger:
         """
         terms = declared_terms(cap, parts, group)
         body, totals = canonical(terms.to_json()), totals_text(terms.nothing())
-
-        def work(session: Session) -> None:
-            book = Book(session)
-            newest = book.before_opening(dataset)
-            book.append(newest, dataset, "open", key=dataset, body=body, totals=totals)
-
         checked_name("dataset", dataset)
-        self._store.write(work, create=True)
+        with self._store.writing(create=True) as entries:
+            newest = entries.before_opening(dataset)
+            entries.append(newest, dataset, "open", key=dataset, body=body, totals=totals)
 
     def reserve(
         self, dataset: str, event: Event, key: str | None = None, part: str | None = None
@@ -113,14 +108,12 @@ class Ledger:
         if key is not None:
             checked_name("key", key)
         body = event.canonical()
-
-        def work(session: Session) -> int:
-            book = Book(session)
-            account = book.account(dataset, "reserve", key)
+        with self._store.writing() as entries:
+            account = entries.account(dataset, "reserve", key)
             if account.known is not None:
-                return _same(book, account.known, body, part)
+                return _same(entries, account.known, body, part)
             charged = account.terms.admit(dataset, account.totals, event, part)
-            made = book.append(
+            made = entries.append(
                 account.newest,
                 dataset,
                 "reserve",
@@ -128,12 +121,8 @@ class Ledger:
                 part=part,
                 body=body,
                 totals=totals_text(charged),
-                found=(account.opened, account.last),
-                charged=charged,
             )
-            return made.sequence
-
-        return self._store.write(work)
+        return made.sequence
 
     def require(self, dataset: str, event: Event, part: str | None = None) -> None:
         """Raise ``BudgetExceeded`` unless ``event`` would fit now. Charges nothing."""
@@ -148,37 +137,34 @@ class Ledger:
         read from two times to a second. No guarantee covers a duration, so none is kept.
         """
         number = _number(reservation)
-
-        def work(session: Session) -> Receipt:
-            book = Book(session)
-            found = book.reservation(number)
+        with self._store.writing() as entries:
+            found = entries.reservation(number)
             if found.settled is not None:
                 raise LedgerError(f"Reservation {number} is settled already.")
-            made = book.append(
+            made = entries.append(
                 found.newest,
                 found.reserved.dataset,
                 "settle",
                 key=str(number),
                 body=f'{{"reservation":{number}}}',
                 totals=found.last.totals_text,
-                found=(found.reserved, found.last),
                 time=found.reserved.time,
             )
-            return made.receipt
-
-        return self._store.write(work)
+        return made.receipt
 
     def receipt(self, reservation: int) -> Receipt:
         """The receipt that ``settle`` gave for this reservation."""
         number = _number(reservation)
-        found = self._store.read(lambda session: Book(session).reservation(number))
+        with self._store.reading() as entries:
+            found = entries.reservation(number)
         if found.settled is None:
             raise LedgerError(f"Reservation {number} was never settled.")
         return found.settled.receipt
 
     def knows(self, receipt: Receipt) -> bool:
         """Whether the entry on the receipt is in this ledger."""
-        found = self._store.read(lambda session: Book(session).entry(receipt.sequence))
+        with self._store.reading() as entries:
+            found = entries.numbered(receipt.sequence)
         return found is not None and found.receipt == receipt
 
     # -- looking -------------------------------------------------------------------------------
@@ -212,7 +198,8 @@ class Ledger:
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """All entries, or those of one data set, in order."""
-        return self._store.read(lambda session: Book(session).entries(dataset))
+        with self._store.reading() as entries:
+            return entries.all(dataset)
 
     def orphans(self, dataset: str) -> list[Entry]:
         """Reservations that were never settled: spent, and perhaps never released."""
@@ -220,7 +207,8 @@ class Ledger:
 
     def head(self) -> str:
         """The hash of the newest entry; keep it elsewhere to notice a roll-back."""
-        newest = self._store.read(lambda session: Book(session).newest())
+        with self._store.reading() as entries:
+            newest = entries.newest()
         return GENESIS if newest is None else newest.hash
 
     def export(self) -> Iterator[str]:
@@ -237,7 +225,7 @@ class Ledger:
         there, which finds a ledger that was rolled back, cut off at its end or replaced.
         """
         self._store.check()
-        audit(self.entries(), head)
+        verify_entries(self.entries(), head)
 
     def migrate(self) -> str:
         """Bring a ledger of an earlier format up to date; tells the format that was found.
@@ -245,21 +233,18 @@ class Ledger:
         The ledger is verified first; its entries and their hashes stay, and an entry notes the
         change. A ledger of today's format is left as it is.
         """
-
-        def work(session: Session, found: str) -> str:
-            book = Book(session)
-            entries = book.entries()
-            audit(entries)
+        with self._store.upgrading() as (entries, found):
+            before = entries.all()
+            verify_entries(before)
             if found != FORMAT:
-                newest = entries[-1] if entries else None
+                newest = before[-1] if before else None
                 body = canonical({"from": found, "to": FORMAT})
-                book.append(newest, "", "migrate", key=FORMAT, body=body, totals="[]")
-            return found
-
-        return self._store.upgrade(work)
+                entries.append(newest, "", "migrate", key=FORMAT, body=body, totals="[]")
+        return found
 
     def _account(self, dataset: str) -> Account:
-        return self._store.read(lambda session: Book(session).account(dataset))
+        with self._store.reading() as entries:
+            return entries.account(dataset)
 
 
 def _number(reservation: Any) -> int:
@@ -272,10 +257,10 @@ def _number(reservation: Any) -> int:
         ) from error
 
 
-def _same(book: Book, known: Entry, body: str, part: str | None) -> int:
+def _same(entries: Entries, known: Entry, body: str, part: str | None) -> int:
     """The reservation of a repeated key: of the same event, and not yet released."""
     if known.body_text != body or known.part != part:
         raise LedgerError(f"The key {known.key!r} was used for another release.")
-    if book.reservation(known.sequence).settled is not None:
+    if entries.reservation(known.sequence).settled is not None:
         raise LedgerError(f"The release with key {known.key!r} was made already.")
     return known.sequence
