@@ -20,13 +20,25 @@ Array = NDArray[np.float64]
 
 # A grid a million times finer than the noise costs no accuracy.
 GRID_BITS = 20
+# A double has 53 bits; a step of the grid is at least this many spacings of the largest value, in
+# bits, or rounding to it would leave the last bits of a sample as they are.
+DOUBLE_BITS = 53
+SPARE_BITS = 2
 # The noise on either side of this still fits 64 bits.
 LARGEST_STEP = 2.0**62
 
 
-def grid_exponent(noise_sd: float) -> int:
-    """``j = floor(log2(noise sd)) - 20``, from the public size of the noise in a coordinate."""
-    return math.floor(math.log2(noise_sd)) - GRID_BITS
+def grid_exponent(noise_sd: float, largest: float = 0.0) -> int:
+    """``j = floor(log2(noise sd)) - 20``, from the public size of the noise in a coordinate.
+
+    Where the noise is a floating-point sample, ``largest`` is a public bound on what is rounded,
+    and ``j`` is not below ``ceil(log2(largest)) - 51``: doubles of that size lie ``2^-53`` of it
+    apart, and a finer grid would round nothing. That is so from about epsilon n = 1e9.
+    """
+    fine = math.floor(math.log2(noise_sd)) - GRID_BITS
+    if largest == 0.0:
+        return fine
+    return max(fine, math.frexp(largest)[1] - DOUBLE_BITS + SPARE_BITS)
 
 
 def round_to_grid(values: Array, exponent: int) -> Array:

@@ -30,6 +30,7 @@ from privet.grid import grid_exponent
 from privet.losses import Loss
 from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
+from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.mechanisms.selection import select
 from privet.noise import NOISES, Noise
@@ -154,7 +155,9 @@ def distinguishing_design(
     each = Round(kind, total, best if rounds == "auto" else _declared(rounds))
     s = minimiser.score_sensitivity
     numeric = NOISES[kind](each.numeric_scale * s, 1)
-    exponent = grid_exponent(numeric.coordinate_sd)
+    reach = minimiser.norm * norm_bound
+    largest = reach + numeric.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
+    exponent = grid_exponent(numeric.coordinate_sd, largest)
     if kind == "gaussian":
         numeric = NOISES[kind](each.numeric_scale * (s + math.ldexp(1.0, exponent)), 1)
     event = Event(

@@ -31,6 +31,7 @@ from scipy.linalg import solve_triangular
 from privet.errors import DeclarationError
 from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss
+from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.mechanisms.path import CholeskyRows, factor
 from privet.noise import Gaussian
@@ -133,7 +134,9 @@ def function_design(
         private=insecure_seed is None,
         why_not_private="" if insecure_seed is None else "the noise was seeded",
     )
-    return FunctionDesign(minimiser, sigma, grid_exponent(sigma * norm_bound), event)
+    answer = Gaussian(sigma * norm_bound, 1)
+    largest = minimiser.norm * norm_bound + answer.norm_quantile(NEGLIGIBLE)
+    return FunctionDesign(minimiser, sigma, grid_exponent(answer.scale, largest), event)
 
 
 class FunctionAnswers:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privet.minimise import rounding_floor
+from privet.minimise import minimiser_norm, rounding_floor
 from privet.noise import NOISES, Noise
 from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
@@ -59,6 +59,14 @@ def reserve(budget: Budget) -> Reserve:
     # the gap's noise is a single mechanism: Gaussian where it is paid in rho
     curve = GaussianCurve(out.amount) if out.allows_gaussian else PureCurve(out.amount)
     return Reserve(main, curve, 1.0 - share)
+
+
+def largest_value(risk: RegularisedRisk, n: int, objective: float, added: Noise) -> float:
+    """What the norm of a release does not exceed: the minimiser's bound and the added noise.
+
+    ``objective`` bounds the norm of a linear term's ``b``; the noise is bounded by its quantile.
+    """
+    return minimiser_norm(risk, n, objective) + added.norm_quantile(NEGLIGIBLE)
 
 
 def least_response(risk: RegularisedRisk, n: int, m: int) -> float:

@@ -31,6 +31,7 @@ import numpy as np
 from privet.grid import grid_exponent
 from privet.losses.second_moments import joint_bound
 from privet.mechanisms.additive import add_noise
+from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
@@ -119,7 +120,9 @@ class SecondMoments:
         entries = 2 * triangle(side)
         curve = output_curve(kind, self.budget, entries)
         unit = unit_noise(kind, curve, entries)
-        exponent = grid_exponent(unit.coordinate_sd)
+        # each row is at most one sensitivity of n: the means are at most n of them
+        largest = n + unit.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
+        exponent = grid_exponent(unit.coordinate_sd, largest)
         widened = 1.0 + math.sqrt(2.0) * n * ROUNDING
         if kind == "gaussian":
             widened += math.ldexp(math.sqrt(entries), exponent)

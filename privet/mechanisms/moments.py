@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 
 from privet.grid import grid_exponent
 from privet.mechanisms.additive import add_noise
+from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
@@ -107,7 +108,9 @@ class PrivateMean:
         kind, p = "gaussian" if each.allows_gaussian else "laplace", self.query.dimension
         curve = output_curve(kind, each, p)
         unit, sensitivity = unit_noise(kind, curve, p), self.query.sensitivity(n)
-        exponent = grid_exponent(replace(unit, scale=unit.scale * sensitivity).coordinate_sd)
+        scaled = replace(unit, scale=unit.scale * sensitivity)
+        largest = self.query.norm + scaled.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
+        exponent = grid_exponent(scaled.coordinate_sd, largest)
         if kind == "gaussian":
             sensitivity += math.ldexp(math.sqrt(p), exponent)
         noise = NOISES[kind](unit.scale * sensitivity, p)

@@ -31,7 +31,9 @@ from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss, MarginLoss
 from privet.losses.base import JACOBIAN_SHARE
 from privet.mechanisms.gap import (
+    NEGLIGIBLE,
     Reserve,
+    largest_value,
     least_response,
     objective_gap,
     reserve,
@@ -124,6 +126,7 @@ class ObjectivePerturbation(Mechanism):
         tolerance, gap = objective_gap(risk, n, m, found.noise, kept)
         # the least that one coordinate of b does to the release, so that the grid is fine enough
         least = found.noise.coordinate_sd * least_response(risk, n, m)
+        largest = largest_value(risk, n, found.noise.norm_quantile(NEGLIGIBLE), gap)
         reasons = [found.why_not_private] if found.why_not_private else []
         reasons += ["the noise was seeded"] if self.insecure_seed is not None else []
         event = Event(
@@ -141,7 +144,7 @@ class ObjectivePerturbation(Mechanism):
             private=not reasons,
             why_not_private="; ".join(reasons),
         )
-        return Design(risk, n, m, found.noise, tolerance, gap, grid_exponent(least), event)
+        return Design(risk, n, m, found.noise, tolerance, gap, grid_exponent(least, largest), event)
 
     # -- calibration: declarations only --------------------------------------------------------
 

@@ -26,7 +26,7 @@ import numpy as np
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent
 from privet.mechanisms.additive import add_noise
-from privet.mechanisms.gap import output_gap
+from privet.mechanisms.gap import largest_value, output_gap
 from privet.mechanisms.regularization import choose_regularization, default_regularization
 from privet.mechanisms.release import Array, Design, Mechanism
 from privet.minimise import minimise
@@ -72,7 +72,9 @@ class OutputPerturbation(Mechanism):
         tolerance, gap = output_gap(risk, n, m)
         sensitivity = risk.minimiser_sensitivity(n, gap)
         scale = unit_noise(kind, curve, p).scale
-        exponent = grid_exponent(NOISES[kind](scale * sensitivity, p).coordinate_sd)
+        noise = NOISES[kind](scale * sensitivity, p)
+        largest = largest_value(risk, n, 0.0, noise) if kind == "laplace" else 0.0
+        exponent = grid_exponent(noise.coordinate_sd, largest)
         if kind == "gaussian":
             sensitivity += math.ldexp(math.sqrt(p), exponent)
         main = NOISES[kind](scale * sensitivity, p)

@@ -18,7 +18,7 @@ coordinates, independent Laplace on predictions. Proof: ``projection.proof.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from privet.grid import grid_exponent
 from privet.losses import Loss
 from privet.mechanisms.additive import add_noise
+from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.mechanisms.output import output_curve
 from privet.noise import NOISES, Noise
@@ -101,7 +102,10 @@ def projection_design(
     lam = _regularization(regularization, loss, norm_bound, n, unit.coordinate_sd * wide)
     minimiser = KernelMinimiser(RegularisedRisk(loss, lam, norm_bound), n)
     sensitivity = wide * minimiser.sensitivity
-    exponent = grid_exponent(unit.coordinate_sd * sensitivity)
+    scaled = replace(unit, scale=unit.scale * sensitivity)
+    reach = stretch.l2 * minimiser.norm
+    largest = reach + scaled.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
+    exponent = grid_exponent(scaled.coordinate_sd, largest)
     if kind == "gaussian":
         sensitivity += math.ldexp(math.sqrt(size), exponent)
     noise = NOISES[kind](unit.scale * sensitivity, unit.dimension)

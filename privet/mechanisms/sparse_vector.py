@@ -32,6 +32,7 @@ from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss
 from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
+from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.noise import Gaussian, Law, Noise, SphericalLaplace
 from privet.privacy import Budget, Event
@@ -130,7 +131,8 @@ def sparse_vector_design(
     unit = prices.numeric_scale(epsilon)
     noise: type[Noise] = SphericalLaplace if prices.kind == "laplace" else Gaussian
     numeric = noise(unit * minimiser.score_sensitivity, 1)
-    exponent = grid_exponent(minimiser.score_sensitivity)
+    largest = reach + numeric.norm_quantile(NEGLIGIBLE) if prices.kind == "laplace" else 0.0
+    exponent = grid_exponent(minimiser.score_sensitivity, largest)
     if prices.kind == "gaussian":  # rounding to the grid before the discrete noise
         numeric = noise(unit * (minimiser.score_sensitivity + math.ldexp(1.0, exponent)), 1)
     event = Event(

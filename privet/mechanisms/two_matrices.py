@@ -17,6 +17,7 @@ import numpy as np
 from privet.grid import grid_exponent
 from privet.losses.second_moments import joint_bound
 from privet.mechanisms.additive import add_noise
+from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.matrix import (
     ROUNDING,
     MatrixDesign,
@@ -50,7 +51,9 @@ class TwoMatrices(SecondMoments):
         entries = side * side
         curves = tuple(output_curve(kind, half, entries) for half in split(self.budget, (1.0, 1.0)))
         unit = unit_noise(kind, curves[0], entries)
-        exponent = grid_exponent(unit.coordinate_sd)
+        # each row is at most one sensitivity of n: the means are at most n of them
+        largest = n + unit.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
+        exponent = grid_exponent(unit.coordinate_sd, largest)
         widened = 1.0 + math.sqrt(2.0) * n * ROUNDING
         if kind == "gaussian":
             widened += math.ldexp(math.sqrt(entries), exponent)
