@@ -38,7 +38,7 @@ def complain(message: str, error: BaseException | None = None) -> None:
 
 def _notes(error: BaseException) -> list[str]:
     """Privet's own notes; whoever added one has loaded the module that reads them."""
-    charging = sys.modules.get("privet.mechanisms.charging")
+    charging = sys.modules.get("privet.ledger.charge")
     return [] if charging is None else list(charging.notes(error))
 
 

@@ -125,7 +125,7 @@ def evaluated(
 ) -> Any:
     """The evaluation of a model file on a table."""
     from privet.evaluation import evaluate as run
-    from privet.models._ledger import check_unit
+    from privet.ledger.charge import check_unit
     from privet.models.carried import unit
     from privet.privacy.group import per_row
     from privet.store import load

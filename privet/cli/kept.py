@@ -173,7 +173,7 @@ class Paid:
 @contextmanager
 def paying(out: Path | None, ledger: str | None, *, force: bool) -> Iterator[Paid]:
     """A command that pays. Whatever ends it, what it had kept stays, and the error says where."""
-    from privet.mechanisms.charging import add_note
+    from privet.ledger.charge import add_note
 
     paid = Paid(out, folder_for(out, ledger), force=force)
     try:

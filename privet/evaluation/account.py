@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.subject import Subject
-from privet.mechanisms.charging import Charge
-from privet.models._ledger import check_ledger, check_same_ledger
+from privet.ledger.charge import Charge, check_ledger, check_same_ledger
 from privet.privacy import Event
 from privet.privacy.receipt import Receipt
 

@@ -21,10 +21,9 @@ from privet.inference.predicted import refuse_useless
 from privet.inference.subject import Subject, subject
 from privet.inference.variance import Uncertainty
 from privet.inference.wang2018 import WiderUncertainty
-from privet.mechanisms.charging import Charge
+from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.mechanisms.two_matrices import TwoMatrices
-from privet.models._ledger import check_ledger, check_same_ledger, check_unit
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
 from privet.privacy.group import per_row

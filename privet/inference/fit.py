@@ -12,7 +12,7 @@ from privet.inference.confidence import Paid, moments_for
 from privet.inference.intervals import Intervals, confidence_level
 from privet.inference.predicted import prediction, refuse_useless
 from privet.inference.subject import refuse_unsuited, subject
-from privet.mechanisms.charging import Charge
+from privet.ledger.charge import Charge
 from privet.mechanisms.matrix import SecondMoments
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget

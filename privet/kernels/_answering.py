@@ -23,9 +23,8 @@ from privet.errors import DataError, DeclarationError
 from privet.kernels.base import Kernel, count
 from privet.kernels.declared import declared_kernel
 from privet.kernels.objects import SuppliedKernel
+from privet.ledger.charge import Charge, check_ledger
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss
-from privet.mechanisms.charging import Charge
-from privet.models._ledger import check_ledger
 from privet.models._numbers import numbers, refuse_unsound, table_shape
 from privet.models._show import Shown
 from privet.models.labels import declared_classes, encode_labels, told_classes

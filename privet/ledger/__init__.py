@@ -1,6 +1,7 @@
 """A privacy budget that survives the process.
 
 ledger.py    Ledger: what users call
+charge.py    Charge: reserve, release, settle; what a release must declare for it
 account.py   what an account promises: cap, parts, rows of one person; whether a charge fits
 fits.py      what would be admitted now, in every number
 entry.py     one line of the ledger and its hash
@@ -10,9 +11,10 @@ store.py     what a database must give; sqlite.py and postgres.py give it
 """
 
 from privet.ledger.account import Part, Terms
+from privet.ledger.charge import Charge
 from privet.ledger.entry import Entry
 from privet.ledger.fits import Fits
 from privet.ledger.ledger import Ledger
 from privet.privacy.receipt import Receipt
 
-__all__ = ["Entry", "Fits", "Ledger", "Part", "Receipt", "Terms"]
+__all__ = ["Charge", "Entry", "Fits", "Ledger", "Part", "Receipt", "Terms"]

@@ -23,15 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from privet.errors import DeclarationError
+from privet.ledger.charge import Charge, check_ledger
 from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
-from privet.mechanisms.charging import Charge
 from privet.mechanisms.release import Design, Release
 from privet.models._above import refuse_charge, why_not_covered
 from privet.models._features import Features
-from privet.models._ledger import check_ledger
 from privet.models._numbers import table_shape
 from privet.models._show import Shown
 from privet.models.labels import class_weights, declared_classes, encode_labels, told_classes

@@ -13,7 +13,7 @@ from typing import Any
 from sklearn.base import clone
 
 from privet.errors import DataError, DeclarationError
-from privet.models._ledger import check_ledger, check_unit
+from privet.ledger.charge import check_ledger, check_unit
 from privet.models.carried import carrying, refuse_unconfirmed
 from privet.privacy.budget import as_budget
 from privet.privacy.group import per_row

@@ -24,8 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
-from privet.ledger import Ledger
-from privet.mechanisms.charging import Charge
+from privet.ledger.charge import Charge, check_ledger
 from privet.models.labels import declared_classes, encode_labels
 from privet.models.tables import encoded
 from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
@@ -130,7 +129,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in FOUND:
             self.__dict__.pop(name, None)
         candidates = checked_candidates(self.estimator, self.candidates)
-        self._check_ledger()
+        check_ledger(self.ledger, self.dataset, self.insecure_seed)
         first = model_for(self.estimator, candidates[0], budget=self._whole())
         data, labels = first._numbers(X, y)
         refuse_rows(candidates, X)
@@ -190,22 +189,6 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _whole(self) -> Budget:
         return as_budget(self.budget)
-
-    def _check_ledger(self) -> None:
-        if self.ledger is None:
-            if self.dataset is not None:
-                raise DeclarationError(
-                    "dataset= names an account in a ledger, but there is no ledger."
-                )
-            return
-        if not isinstance(self.ledger, Ledger) or not isinstance(self.dataset, str):
-            raise DeclarationError(
-                "ledger must be a Ledger, and dataset= must name the data set to charge."
-            )
-        if self.insecure_seed is not None:
-            raise DeclarationError(
-                "A ledger refuses seeded noise: drop insecure_seed, or search without a ledger."
-            )
 
     @staticmethod
     def _advise(candidates: Sequence[dict[str, Any]]) -> None:

@@ -202,6 +202,30 @@ def test_an_estimator_with_its_own_ledger_or_seed_is_refused(tmp_path: Path) -> 
         PartitionSearch(object(), CANDIDATES).fit(x, y)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"dataset": ""}, "must name the data set"),
+        ({"dataset": None}, "must name the data set"),
+        ({"ledger": "budget.db"}, "must be a Ledger"),
+        ({"ledger": None}, "there is no ledger"),
+        ({"insecure_seed": 1}, "seeded noise"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_a_search_declares_what_a_fit_declares_for_a_ledger(
+    kind: Any, wrong: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    """The same words; an empty name of a data set was taken for one."""
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("people", cap=PureDP(1.0))
+    given = {"budget": 1.0, "ledger": ledger, "dataset": "people", **wrong}
+    with pytest.raises(DeclarationError, match=told):
+        search(kind, **given).fit(*separable(300))
+    assert len(ledger.entries()) == 1
+
+
 @pytest.mark.parametrize("kind", SEARCHES)
 def test_what_a_fit_would_refuse_is_refused_before_the_charge(kind: Any, tmp_path: Path) -> None:
     ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")

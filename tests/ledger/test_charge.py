@@ -14,7 +14,7 @@ import privet
 from privet import Ledger, LogisticRegression, PureDP
 from privet.errors import BudgetExceeded, DeclarationError, PrivetWarning
 from privet.kernels import InteractivePredictor
-from privet.mechanisms.charging import Charge, notes
+from privet.ledger.charge import Charge, notes
 from tests.strategies import pure_event
 
 
