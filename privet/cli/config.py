@@ -48,6 +48,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _placed(folder: Path, command: str, name: str, value: Any) -> Any:
     """Paths seen from the configuration's folder; everything else as on the command line."""
+    if str(value) == "-":  # standard output
+        return "-"
     is_path = name in PATHS or (name == "model" and command in OF_FILES)
     if is_path or (name == "ledger" and "://" not in str(value)):
         return str(folder / str(value))

@@ -24,7 +24,8 @@ from privet.cli.options import (
     required,
 )
 from privet.cli.predict import schema_of
-from privet.cli.show import as_json, clean, working
+from privet.cli.reading import Decimal, Encoding, LookFirst, Reading, Separator, Yes
+from privet.cli.show import as_json, clean, is_screen, working
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ def evaluate(
             help="Say that these are the rows the model was trained on, or that they are not.",
         ),
     ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    look: LookFirst = None,
+    yes: Yes = False,
     out: Annotated[
         Path | None, typer.Option(help="Also write it here as JSON, for privet report.")
     ] = None,
@@ -89,11 +95,14 @@ def evaluate(
     if (ledger is None) != (dataset is None):
         raise typer.BadParameter("--ledger and --dataset go together.")
     model, data = required(model, "MODEL"), required(data, "DATA")
+    if is_screen(out):
+        out, json = None, True
     options: dict[str, Any] = {"level": level, "training_rows": training_rows}
     options["measures"] = measure or None
     options |= charged_to(ledger, dataset)
+    reading = Reading(separator, encoding, decimal, look, yes)
     with paying(out, ledger, force=force) as paid:
-        found = evaluated(model, data, budget, schema, group, options)
+        found = evaluated(model, data, budget, (schema, reading), group, options)
         record = {**found.to_json(), MODEL: file_digest(model)}
         paid.keep("evaluation", dumps(record, indent=2, allow_nan=False) + "\n")
         paid.deliver()
@@ -121,9 +130,14 @@ def load_evaluation(path: Path, model: Path) -> Evaluation:
 
 
 def evaluated(
-    path: Path, data: Path, budget: Any, schema: Path | None, group: str | None, options: Any
+    path: Path,
+    data: Path,
+    budget: Any,
+    how: tuple[Path | None, Reading],
+    group: str | None,
+    options: Any,
 ) -> Any:
-    """The evaluation of a model file on a table."""
+    """The evaluation of a model file on a table; ``how`` is what the flags say of reading it."""
     from privet.evaluation import evaluate as run
     from privet.ledger.charge import check_unit
     from privet.models.carried import unit
@@ -131,8 +145,10 @@ def evaluated(
     from privet.store import load
 
     model = load(path)
-    declared = schema_of(model, schema)
+    schema, reading = how
+    declared = reading.schema(schema_of(model, schema), data)
     check_unit(options.get("ledger"), options.get("dataset"), declared.group_size)
+    reading.look_first(declared, data)
     if group is not None:
         options["groups"], options["group_values"] = groups_of(declared, data, group)
     with working(f"Reading and encoding {data.name}"):
@@ -164,7 +180,7 @@ def groups_of(schema: Schema, data: Path, column: str) -> tuple[Any, list[str]]:
             "does not count would still show its group."
         )
     names = [str(category) for category in declared.categories] + [OTHER]
-    batches = open_table(data).batches([column])
+    batches = open_table(data, schema.file).batches([column])
     codes = [batch.cells(column).codes(lookup(declared.categories)) for batch in batches]
     found = np.concatenate(codes) if codes else np.zeros(0, dtype=np.intp)
     return np.array(names)[np.where(found < 0, len(names) - 1, found)], names

@@ -22,7 +22,8 @@ from privet.cli.options import (
     required,
 )
 from privet.cli.predict import schema_of
-from privet.cli.show import as_json, clean, facts, free_place, working
+from privet.cli.reading import Decimal, Encoding, LookFirst, Reading, Separator, Yes
+from privet.cli.show import as_json, clean, facts, free_place, is_screen, working
 from privet.errors import DeclarationError
 
 EXAMPLE = "privet intervals model.privet people.csv --epsilon 1 --out intervals.json"
@@ -50,6 +51,11 @@ def intervals(
         str | None, typer.Option(help="Charge this ledger: a file, or sqlite:///file.")
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    look: LookFirst = None,
+    yes: Yes = False,
     out: Annotated[
         Path | None, typer.Option(help="JSON file to write, for privet report --intervals.")
     ] = None,
@@ -72,13 +78,16 @@ def intervals(
     budget = budget_from(epsilon, delta, rho)
     if dataset is not None and ledger is None:
         raise typer.BadParameter("--dataset goes with --ledger.")
+    if is_screen(out):
+        out, json = None, True
     if plot is not None:
         free_place(plot, force=force)
         drawable(plot)
     options: dict[str, Any] = {"budget": budget, "level": level}
     options |= charged_to(ledger, dataset)
+    how = (schema, Reading(separator, encoding, decimal, look, yes))
     with paying(out, ledger, force=force) as paid:
-        found = computed(required(model, "MODEL"), required(data, "DATA"), schema, options)
+        found = computed(required(model, "MODEL"), required(data, "DATA"), how, options)
         shown = found.together("sidak") if joint else found
         paid.keep("intervals", content(shown))
         paid.deliver()
@@ -91,18 +100,23 @@ def intervals(
             facts([("Written", str(place)) for place in (out, plot) if place is not None])
 
 
-def computed(path: Path, data: Path, schema: Path | None, options: dict[str, Any]) -> Any:
-    """The intervals of a model file on its table."""
+def computed(
+    path: Path, data: Path, how: tuple[Path | None, Reading], options: dict[str, Any]
+) -> Any:
+    """The intervals of a model file on its table; ``how`` is what the flags say of reading it."""
     from privet.inference import confidence_intervals
     from privet.store import load
 
     model = load(path)
+    schema, reading = how
     declared = schema_of(model, schema)
     if declared.group_size != model.guarantee_.group:
         raise DeclarationError(
             f"The schema lets a person have {declared.group_size} rows, but the model was trained "
             f"for {model.guarantee_.group}. Use the schema of the fit."
         )
+    declared = reading.schema(declared, data)
+    reading.look_first(declared, data)
     if schema is not None:
         model.schema_ = declared.to_toml()
     with working(f"Reading and encoding {data.name}"):

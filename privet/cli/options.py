@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from privet.privacy.budget import Budget
@@ -32,12 +33,28 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is already there.")]
 
 
+class Once(TyperCommand):
+    """A command of which a flag that takes one value is refused when it is given twice.
+
+    Otherwise the last one would win without a word: ``--group a --group b``.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        given = [each for each in order if each.param_type_name == "option" and not each.multiple]
+        for each in given:
+            if given.count(each) > 1 and not ctx.resilient_parsing:
+                ctx.fail(f"{each.opts[0]} was given twice; it takes one value.")
+        return super().parse_args(ctx, args)
+
+
 def command(app: typer.Typer, function: Callable[..., None], example: str) -> None:
     """Add a command whose help is the function's docstring, reflowed, and ends with an example."""
     paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
     words = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     name = function.__name__.strip("_")
-    app.command(name, help=words, epilog=f"Example: {example}")(function)
+    app.command(name, cls=Once, help=words, epilog=f"Example: {example}")(function)
 
 
 def budget_from(epsilon: float | None, delta: float | None, rho: float | None) -> Budget:

@@ -15,7 +15,8 @@ import typer
 from privet._files import write_through
 from privet.cli.config import Config
 from privet.cli.options import Force, Json, command, required
-from privet.cli.show import as_json, facts, free_place, working
+from privet.cli.reading import Decimal, Encoding, Reading, Separator
+from privet.cli.show import as_json, facts, free_place, is_screen, working
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def predict(
     schema: Annotated[
         Path | None, typer.Option(help="Schema, for a model file that holds none.")
     ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     force: Force = False,
     config: Config = None,
     json: Json = False,
@@ -50,12 +54,13 @@ def predict(
     Rows are encoded by the schema in the model file; the table needs no label.
     """
     model, data = required(model, "MODEL"), required(data, "DATA")
-    to_screen = str(out) == "-"
+    to_screen = is_screen(out)
     if to_screen and json:
         raise typer.BadParameter("--json needs --out with a file.")
     if not to_screen:
         free_place(out, force=force)
-    columns = predictions(model, data, schema, probabilities=probabilities)
+    reading = Reading(separator, encoding, decimal)
+    columns = predictions(model, data, schema, reading, probabilities=probabilities)
     if to_screen:
         _write_csv(columns, sys.stdout)
         return
@@ -68,13 +73,18 @@ def predict(
 
 
 def predictions(
-    path: Path, data: Path, schema: Path | None, *, probabilities: bool
+    path: Path,
+    data: Path,
+    schema: Path | None,
+    reading: Reading | None = None,
+    *,
+    probabilities: bool,
 ) -> dict[str, Any]:
     """Columns of the answer by name."""
     from privet.store import load
 
     model = load(path)
-    declared = schema_of(model, schema)
+    declared = (reading or Reading()).schema(schema_of(model, schema), data, label=False)
     with working(f"Reading and encoding {data.name}"):
         x = declared.encode_features(data)
     if x.shape[1] != model.coef_.shape[1]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privet.cli.options import Force, Json, command
-from privet.cli.show import as_json, facts, free_place, table, working
+from privet.cli.reading import Decimal, Encoding, Reading, Separator, looked, tell_separator
+from privet.cli.show import as_json, facts, free_place, is_screen, table, working
+from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
     from privet.schema import Column, Schema
@@ -27,6 +29,9 @@ def draft(
     from_data: Annotated[
         bool, typer.Option("--from-data", help="Propose bounds from the rows, each marked.")
     ] = False,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     out: Annotated[Path | None, typer.Option(help="TOML file; without it, the screen.")] = None,
     force: Force = False,
 ) -> None:
@@ -37,10 +42,14 @@ def draft(
     """
     from privet.schema import draft as first
 
+    if is_screen(out):
+        out = None
     if out is not None:
         free_place(out, force=force)
+    file = Reading(separator, encoding, decimal).format()
+    tell_separator(data, file)
     with working(f"Reading {data.name}"):
-        text = first(data, label=label, from_data=from_data)
+        text = first(data, label=label, from_data=from_data, file=file)
     if out is None:
         typer.echo(text)
         return
@@ -49,7 +58,7 @@ def draft(
         [
             ("Draft", str(out)),
             ("Next", "answer what it asks, then:"),
-            ("", f"privet schema check {out} {data}"),
+            ("", f"privet schema check {out} {data} --look"),
         ]
     )
 
@@ -59,42 +68,52 @@ def check(
     data: Annotated[
         Path | None, typer.Argument(help="A table that must have the declared columns.")
     ] = None,
+    look: Annotated[
+        bool,
+        typer.Option(
+            "--look", help="Compare the cells too and show counts, for your eyes only, on stderr."
+        ),
+    ] = False,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     json: Json = False,
 ) -> None:
     """Read a schema, show what it declares, and refuse what train would refuse.
 
-    Of the table, only the names of its columns are read.
+    Of the table, only the names of its columns are read. With --look the cells are compared with
+    the schema: the counts are exact, no guarantee covers them, and they are for you alone.
     """
     from privet.schema import Schema
 
+    if look and data is None:
+        raise typer.BadParameter("--look needs a table.")
     declared = Schema.from_toml(schema)
     if data is not None:
-        _require(declared, data)
+        declared = Reading(separator, encoding, decimal).schema(declared, data)
     if json:
         as_json(_as_dict(declared))
     else:
         _show(declared)
-    if declared.unconfirmed:
-        from privet.errors import DeclarationError
+    exceeding = looked(declared, data).exceeding if look and data is not None else ()
+    _refuse_unconfirmed(declared)
+    if exceeding:
+        raise DataError("The table does not fit its schema well enough: see the look above.")
+    if not json:
+        typer.echo("\nEvery declaration is confirmed: privet train accepts this schema.")
+        if not look:
+            typer.echo(
+                "The cells were not compared with it: --look compares them, for your eyes only."
+            )
 
+
+def _refuse_unconfirmed(declared: Schema) -> None:
+    if declared.unconfirmed:
         raise DeclarationError(
             f"Read from the data and confirmed by nobody: {', '.join(declared.unconfirmed)}. "
             "Replace each by what you can name without looking, and remove its mark, or take it "
             'over with from_data = "confirmed".'
         )
-    if not json:
-        typer.echo("\nEvery declaration is confirmed: privet train accepts this schema.")
-        typer.echo(
-            "The cells were not compared with it: mind the spelling of classes and categories."
-        )
-
-
-def _require(declared: Schema, data: Path) -> None:
-    from privet.schema.tables import open_table
-
-    names = [*declared.columns, declared.label.name]
-    names += [] if declared.person is None else [declared.person.column]
-    open_table(data).require(names)
 
 
 def _as_dict(declared: Schema) -> dict[str, Any]:
@@ -140,4 +159,4 @@ def _words(column: Column) -> str:
 
 
 command(app, draft, "privet schema draft people.csv --label income --out schema.toml")
-command(app, check, "privet schema check schema.toml people.csv")
+command(app, check, "privet schema check schema.toml people.csv --look")

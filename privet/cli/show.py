@@ -69,7 +69,11 @@ def facts(lines: Sequence[tuple[str, str]], *, width: int = 12) -> None:
 
 
 def table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[str] = (),
+    *,
+    err: bool = False,
 ) -> None:
     """A plain table; the columns named in ``numbers`` are right-aligned."""
     from rich import box
@@ -81,7 +85,7 @@ def table(
         found.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
     for row in rows:
         found.add_row(*(_plain(cell) for cell in row))
-    Console(file=sys.stdout, highlight=False).print(found)
+    Console(file=sys.stderr if err else sys.stdout, highlight=False).print(found)
 
 
 def _plain(cell: str) -> Any:
@@ -90,10 +94,17 @@ def _plain(cell: str) -> Any:
     return Text(clean(cell))  # square brackets of a name are no markup
 
 
+def is_screen(path: Path | None) -> bool:
+    """Whether ``-`` was given for a file: standard output."""
+    return str(path) == "-"
+
+
 def free_place(path: Path, *, force: bool) -> None:
     """Refuse, before anything is spent, a place where the result cannot be written."""
     import os
 
+    if is_screen(path):
+        raise DeclarationError("This is not written to standard output (-): name a file.")
     folder = path.parent
     if not folder.is_dir():
         raise DeclarationError(f"There is no folder {str(folder)!r} to write {path.name} into.")

@@ -9,7 +9,7 @@ import typer
 
 from privet._files import file_digest, write_whole
 from privet.cli.options import Force, Json, command, ledger_url
-from privet.cli.show import as_json, facts, free_place, working
+from privet.cli.show import as_json, facts, free_place, is_screen, working
 
 if TYPE_CHECKING:
     from privet.statement import Facts
@@ -56,6 +56,8 @@ def statement(
     keeps where the ledger stood when the model was released; with --ledger the statement also says
     what has been spent since and what is left.
     """
+    if is_screen(out):
+        out = None  # which is the screen
     if out is not None and out.suffix.lower() in PAGES and html is None and not json:
         out, html = None, out  # what the name asks for
     if html is not None:

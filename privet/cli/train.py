@@ -24,6 +24,7 @@ from privet.cli.options import (
     command,
     required,
 )
+from privet.cli.reading import Decimal, Encoding, LookFirst, Reading, Separator, Yes
 from privet.cli.show import as_json, facts, free_place, working
 
 if TYPE_CHECKING:
@@ -52,6 +53,11 @@ def train(
         str | None, typer.Option(help="Charge this ledger: a file, or sqlite:///file.")
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    look: LookFirst = None,
+    yes: Yes = False,
     out: Annotated[Path | None, typer.Option(help="The model file to write.")] = None,
     force: Force = False,
     config: Config = None,
@@ -60,17 +66,21 @@ def train(
     """Fit a private classifier on a raw table and write the released model.
 
     Every column is encoded by its declaration in the schema; columns that the schema does not name
-    are not read. The budget is spent once, and from a ledger if one is given.
+    are not read. The budget is spent once, and from a ledger if one is given. On a terminal you see
+    first how well the cells fit the schema, and are asked where too many do not; this look is for
+    you alone, and no guarantee covers it or what you decide because of it.
     """
     budget = budget_from(epsilon, delta, rho)
     if (ledger is None) != (dataset is None):
         raise typer.BadParameter("--ledger and --dataset go together.")
     data, out = required(data, "DATA"), required(out, "--out")
     free_place(out, force=force)
-    declared = confirmed_schema(required(schema, "--schema"))
+    reading = Reading(separator, encoding, decimal, look, yes)
+    declared = reading.schema(confirmed_schema(required(schema, "--schema")), data)
     options: dict[str, Any] = {"mechanism": mechanism, "noise": noise}
     options["regularization"] = "auto" if regularization is None else regularization
     options |= charged_to(ledger, dataset)
+    reading.look_first(declared, data)
     start = time.perf_counter()
     with paying(out, ledger, force=force) as paid:
         fitted = fit(data, declared, budget, model, options)

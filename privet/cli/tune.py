@@ -20,6 +20,7 @@ from privet.cli.options import (
     command,
     required,
 )
+from privet.cli.reading import Decimal, Encoding, LookFirst, Reading, Separator, Yes
 from privet.cli.show import free_place, working
 from privet.cli.train import confirmed_schema, delivered, tell_released, unfitted
 from privet.errors import DeclarationError
@@ -58,6 +59,11 @@ def tune(
         str | None, typer.Option(help="Charge this ledger: a file, or sqlite:///file.")
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    look: LookFirst = None,
+    yes: Yes = False,
     out: Annotated[Path | None, typer.Option(help="The model file to write.")] = None,
     force: Force = False,
     json: Json = False,
@@ -75,12 +81,14 @@ def tune(
         raise typer.BadParameter("--ledger and --dataset go together.")
     data, out = required(data, "DATA"), required(out, "--out")
     free_place(out, force=force)
-    declared = confirmed_schema(required(schema, "--schema"))
+    reading = Reading(separator, encoding, decimal, look, yes)
+    declared = reading.schema(confirmed_schema(required(schema, "--schema")), data)
     options: dict[str, Any] = {"budget": budget, **charged_to(ledger, dataset)}
     if public is not None:
         options["validation"] = public
     listed = read_candidates(required(candidates, "--candidates"))
     chosen = _search(search, public is not None)(unfitted(model), listed, **options)
+    reading.look_first(declared, data)
     searching = f"Reading and encoding {data.name}, searching {len(listed)} candidates"
     with paying(out, ledger, force=force) as paid:
         with working(searching, timed=False):

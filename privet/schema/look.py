@@ -86,9 +86,9 @@ class ColumnLook:
             return "every cell is empty: is it the right column?"
         if not missed or self.role == "person":
             return ""
-        likely = [words for words, count in self.cures.items() if 2 * count > missed]
-        if likely:
-            return likely[0]
+        likely = max(self.cures, key=lambda words: self.cures[words], default="")
+        if likely and 2 * self.cures[likely] > missed:
+            return likely
         if missed + self.missing < self.rows:
             return ""
         if OUTSIDE in self.misses:
@@ -235,11 +235,9 @@ _NUMBER_CURES: _Cures = (
 
 
 def _cure(found: ColumnLook, cells: Cells, missed: Any, cures: _Cures) -> None:
-    """Count by cause; every miss has one cause at most."""
+    """Count the misses that each change would mend, the likelier of two equals first."""
     kinds, index = cells.distinct()
     counts = np.bincount(index[missed], minlength=len(kinds))
-    for place in np.flatnonzero(counts).tolist():
-        text = str(kinds[place])
-        words = next((words for words, works in cures if works(text)), None)
-        if words is not None:
-            _add(found.cures, words, counts[place])
+    texts = [(str(kinds[place]), counts[place]) for place in np.flatnonzero(counts).tolist()]
+    for words, works in cures:
+        _add(found.cures, words, sum(count for text, count in texts if works(text)))

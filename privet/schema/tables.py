@@ -58,10 +58,9 @@ class Table:
         """Refuse a table without the declared columns, or with a column of no use, by all names."""
         absent = [name for name in names if name not in self.types]
         if absent:
-            word = "column" if len(absent) == 1 else "columns"
+            word, named = "column" if len(absent) == 1 else "columns", ", ".join(map(repr, absent))
             raise DataError(
-                f"The table has no {word} {_listed(absent)}, which the schema declares. "
-                f"{self.known()}"
+                f"The table has no {word} {named}, which the schema declares. {self.known()}"
             )
         useless = [name for name in names if not is_readable(self.types[name])]
         if useless:

@@ -1,0 +1,145 @@
+"""How commands read a table: the way its file is written, and the curator's look at it.
+
+The look is exact and covered by no guarantee. It is for the person at the terminal: it goes to
+standard error, never into a file or a JSON document, and without a terminal nobody looks unless
+asked to.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from privet.cli.show import clean, table, working
+from privet.errors import DataError, DeclarationError
+
+if TYPE_CHECKING:
+    from privet.schema import FileFormat, Look, Schema
+    from privet.schema.tables import Table
+
+Separator = Annotated[
+    str | None,
+    typer.Option(help="Of a CSV file: ',', ';', '|' or tab; else the schema's, else guessed."),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of a CSV file, such as latin-1 or cp1252; else the schema's.")
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal sign of a CSV file, '.' or ','; else the schema's.")
+]
+LookFirst = Annotated[
+    bool | None,
+    typer.Option(
+        "--look/--no-look",
+        help="Show how well the cells fit the schema before anything is spent; on a terminal the "
+        "default. For your eyes only.",
+    ),
+]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Go on whatever the look shows, without a question.")
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the flags say about reading a table."""
+
+    separator: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    look: bool | None = None
+    yes: bool = False
+
+    def format(self, declared: FileFormat | None = None) -> FileFormat | None:
+        """How the file is written: by the flags, else by the schema."""
+        from privet.schema import FileFormat
+
+        given = {"separator": self.separator, "encoding": self.encoding, "decimal": self.decimal}
+        known = {name: value for name, value in given.items() if value is not None}
+        try:
+            return replace(declared or FileFormat(), **known) if known else declared
+        except DeclarationError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    def schema(self, declared: Schema, data: Path, *, label: bool = True) -> Schema:
+        """The schema with the flags, after a check of the file's columns; tells what it guessed."""
+        found = replace(declared, file=self.format(declared.file))
+        names = list(found.columns)
+        if label:
+            names.append(found.label.name)
+            names += [] if found.person is None else [found.person.column]
+        opened = tell_separator(data, found.file)
+        opened.require(names)
+        return found
+
+    def look_first(self, schema: Schema, data: Path) -> None:
+        """Show how well the cells fit, and stop or ask where too few do."""
+        terminal = sys.stdin.isatty() and sys.stderr.isatty()
+        if self.look is False or (self.look is None and not terminal):
+            return
+        look = looked(schema, data)
+        if not look.exceeding or self.yes:
+            return
+        if terminal:
+            # not typer.confirm, which prints a blank on standard output
+            typer.echo("Spend the budget on this table? [y/N]: ", err=True, nl=False)
+            if sys.stdin.readline().strip().lower() in ("y", "yes"):
+                return
+            raise DataError("Stopped before anything was charged.")
+        raise DataError(
+            "The table does not fit its schema well enough; nothing was charged. Mend the table or "
+            "the schema, or add --yes."
+        )
+
+
+def tell_separator(data: Path, file: FileFormat | None) -> Table:
+    """Open a table; a separator that was guessed and is no comma is told."""
+    from privet.schema.tables import open_table
+
+    opened = open_table(data, file)
+    if opened.separator not in (None, ",") and (file is None or file.separator is None):
+        shown = {"\t": "a tab"}.get(opened.separator, repr(opened.separator))
+        typer.echo(
+            f"Note: the separator of {data.name} is {shown}, guessed from its first line.", err=True
+        )
+    return opened
+
+
+def looked(schema: Schema, data: Path) -> Look:
+    """Compare the cells with the schema and show the curator what misses it."""
+    with working(f"Looking at {data.name}"):
+        look = schema.compare(data)
+    rows = [
+        (
+            f"{column.name} ({column.role})" if column.role != "column" else column.name,
+            f"{column.missing:,}",
+            ", ".join(f"{count:,} {kind}" for kind, count in column.misses.items()),
+            f"{100 * column.affected / look.rows:.1f} %" + (" !" if column.exceeds else ""),
+            column.hint,
+        )
+        for column in look.columns
+        if column.missing or column.misses
+    ]
+    typer.echo(
+        f"A look at {look.rows:,} rows, for your eyes only: no guarantee covers these counts.",
+        err=True,
+    )
+    if rows:
+        head = ("column", "missing", "not as declared", "affected", "likely cause")
+        table(head, rows, numbers=("missing", "affected"), err=True)
+    else:
+        typer.echo("Every cell is as declared.", err=True)
+    if look.exceeding:
+        typer.echo(
+            clean(
+                f"More cells than the schema calls normal (!) miss their declaration in: "
+                f"{', '.join(look.exceeding)}. Such cells count as missing, undeclared or at the "
+                "bound, and rows without a declared label as constant."
+            ),
+            err=True,
+        )
+    return look
