@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import DeclarationError
-from privet.grid import round_to_grid
+from privet.grid import grid_exponent, round_to_grid
 from privet.kernels.base import Kernel, count
 from privet.kernels.dual import kernel_minimum
 from privet.kernels.expansion import ReleasedExpansion
@@ -32,9 +32,6 @@ from privet.randomness import Randomness, source
 Array = NDArray[np.float64]
 #: Points that a net may have: each is scored in every round.
 LARGEST_NET = 100_000
-
-# The released weights are multiples of this power of two below the kernel's declared norm.
-GRID_BITS = 40
 
 
 class NonInteractiveClassifier(ReleasedExpansion):
@@ -150,8 +147,10 @@ class NonInteractiveClassifier(ReleasedExpansion):
         randomness = source(self.insecure_seed)
         if isinstance(kernel, Linear):
             exact = kernel.explicit(minimum.points).T @ minimum.coefficients
-            # drawn points carry the minimiser in their last bits; a public grid does not
-            grid = math.floor(math.log2(kernel.norm_bound)) - GRID_BITS
+            # drawn points carry the minimiser in their last bits; a public grid does not. Weights
+            # have the units of answers over rows, and so has their grid
+            noise = design.numeric.coordinate_sd / kernel.norm_bound
+            grid = grid_exponent(noise, design.minimiser.norm)
             weights = round_to_grid(linear_rounds(design, exact, randomness), grid)
             length = float(np.linalg.norm(weights))
             # one point of the kernel's ball with one weight says the same

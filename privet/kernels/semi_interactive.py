@@ -26,7 +26,7 @@ from privet.kernels.maps import LandmarkMap, whitener
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.projection import (
     ProjectionDesign,
-    Stretch,
+    coordinate_stretch,
     prediction_stretch,
     projection_design,
 )
@@ -113,7 +113,8 @@ class SemiInteractiveClassifier(ReleasedExpansion):
     def _design(self, n: int, d: int) -> ProjectionDesign:
         kernel, points = self._kernel(d), self._points(d)
         radius = self._norm_bound(d)
-        stretch, size = Stretch(), span(kernel, points)[0].shape[1]
+        basis = span(kernel, points)[0]
+        stretch, size = coordinate_stretch(basis), basis.shape[1]
         if self.method == "tddl":
             top = float(scipy.linalg.eigvalsh(kernel(points, points))[-1]) * (1.0 + 1e-9)
             size = count(points)

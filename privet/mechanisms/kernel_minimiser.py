@@ -59,8 +59,7 @@ class KernelMinimiser:
         ``KERNEL_UNITS``, off by ``gamma_{n + 1024} R^2 |beta|_1`` at most; it moves a row's slope
         by ``c`` times that, and the mean gradient by ``R`` times that.
         """
-        units = (self.n + KERNEL_UNITS) * UNIT
-        terms = units / (1.0 - units)
+        terms = rounded(self.n + KERNEL_UNITS)
         size = COEFFICIENTS * self.risk.row_gradient / self.risk.regularization
         offsets = self.risk.loss.curvature_bound * self.risk.loss.offset * self.risk.norm_bound
         return terms * self.risk.row_curvature * size + 16.0 * UNIT * (
@@ -86,8 +85,14 @@ class KernelMinimiser:
 
     @property
     def score_sensitivity(self) -> float:
-        """``R S``: largest change of one prediction."""
-        return self.risk.norm_bound * self.sensitivity
+        """``R S``: largest change of one prediction, with the rounding of both of its values."""
+        return self.risk.norm_bound * self.sensitivity + 2.0 * self.prediction_rounding
+
+    @property
+    def prediction_rounding(self) -> float:
+        """How far a computed prediction ``sum_j beta_j K(z, x_j)`` can be from the exact one."""
+        size = COEFFICIENTS * self.risk.loss.row_gradient_bound / self.risk.regularization
+        return rounded(self.n + KERNEL_UNITS) * self.risk.norm_bound**2 * size
 
     @property
     def norm(self) -> float:
@@ -99,6 +104,11 @@ class KernelMinimiser:
     def gap(self) -> float:
         """The duality gap that the tolerance is equal to, ``gamma^2/(2 Lam)``."""
         return self.tolerance**2 / (2.0 * self.risk.regularization)
+
+
+def rounded(terms: float) -> float:
+    """``gamma_k = k u/(1 - k u)``: the relative error of a sum of ``k`` products (Higham 2002)."""
+    return terms * UNIT / (1.0 - terms * UNIT)
 
 
 def auto_regularization(risk_bound: float, shift: float, n: int) -> float:

@@ -11,8 +11,9 @@ Replace-one neighbours; ``S`` is the sensitivity of the minimiser ``w*`` in the 
 
 The first is a function release on ``Z`` (noise with covariance ``sigma^2 K_ZZ`` on the predictions;
 Hall, Rinaldo and Wasserman 2013), the second the learner of Jain and Thakurta 2013, Algorithm 2.
-Gaussian noise is an exact discrete Gaussian on the public grid; pure noise is spherical Laplace on
-coordinates, independent Laplace on predictions. Proof: ``projection.proof.md``.
+The rounding of the exact predictions, twice, is in each sensitivity. Gaussian noise is an exact
+discrete Gaussian on the public grid; pure noise is spherical Laplace on coordinates, independent
+Laplace on predictions. Proof: ``projection.proof.md``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from privet.grid import grid_exponent
 from privet.losses import Loss
 from privet.mechanisms.additive import add_noise
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
+from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization, rounded
 from privet.mechanisms.output import output_curve
 from privet.noise import NOISES, Noise
 from privet.privacy import Budget, Event
@@ -45,16 +46,38 @@ THEOREM = {
 
 @dataclass(frozen=True)
 class Stretch:
-    """How much longer a change of the predictions can be than one of ``w*``; public."""
+    """How much longer a change of what gets noise can be than one of ``w*``; public."""
 
+    points: int
     l2: float = 1.0
     l1: float | None = None  # None: the pure noise is spherical, for the L2 sensitivity
+    basis: float = 0.0  # largest singular value of W; 0 where the predictions get the noise
+    size: int = 0  # columns of W
+
+    def rounding(self, minimiser: KernelMinimiser, *, in_l1: bool) -> float:
+        """How far what is computed can be from what is meant, in the norm of the noise.
+
+        Each prediction is off by its own rounding; ``W'`` lengthens that, and its products of
+        values of size ``R C`` are rounded too.
+        """
+        each = minimiser.prediction_rounding
+        if not self.basis:
+            return each * (self.points if in_l1 else math.sqrt(self.points))
+        reach = minimiser.risk.norm_bound * minimiser.norm
+        product = rounded(self.points + 2.0) * math.sqrt(self.size) * (reach + each)
+        return math.sqrt(self.points) * self.basis * (each + product)
+
+
+def coordinate_stretch(basis: Array) -> Stretch:
+    """Of noise on the coordinates ``W'<w, phi(Z)>``."""
+    points, size = basis.shape
+    return Stretch(points, basis=float(np.linalg.norm(basis, 2)) * (1.0 + 1e-9), size=size)
 
 
 def prediction_stretch(norm_bound: float, points: int, largest_eigenvalue: float) -> Stretch:
     """Of independent noise on the predictions of ``points`` public points."""
     l2 = math.sqrt(largest_eigenvalue)
-    return Stretch(l2, min(points * norm_bound, math.sqrt(points) * l2))
+    return Stretch(points, l2, min(points * norm_bound, math.sqrt(points) * l2))
 
 
 @dataclass(frozen=True)
@@ -101,7 +124,8 @@ def projection_design(
     wide = stretch.l2 if kind == "gaussian" or stretch.l1 is None else stretch.l1
     lam = _regularization(regularization, loss, norm_bound, n, unit.coordinate_sd * wide)
     minimiser = KernelMinimiser(RegularisedRisk(loss, lam, norm_bound), n)
-    sensitivity = wide * minimiser.sensitivity
+    in_l1 = kind != "gaussian" and stretch.l1 is not None
+    sensitivity = wide * minimiser.sensitivity + 2.0 * stretch.rounding(minimiser, in_l1=in_l1)
     scaled = replace(unit, scale=unit.scale * sensitivity)
     reach = stretch.l2 * minimiser.norm
     largest = reach + scaled.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0

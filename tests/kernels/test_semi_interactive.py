@@ -16,6 +16,7 @@ from privet.errors import DataError, DeclarationError
 from privet.kernels import Gaussian, Polynomial, SemiInteractiveClassifier, Spectrum
 from privet.kernels.dual import kernel_minimum
 from privet.kernels.semi_interactive import METHODS, shortest_fit, span
+from privet.mechanisms.projection import prediction_stretch
 from privet.privacy import Budget
 from privet.randomness import SystemRandomness
 from tests.kernels.people import holds_a_row, longest_list, queries, table
@@ -159,3 +160,39 @@ def test_strings_and_refusals() -> None:
         SemiInteractiveClassifier(Z[:, :2], kernel=KERNEL).fit(X, Y)
     with pytest.raises(DeclarationError, match="method must be"):
         model(method="best").fit(X, Y)
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(1.0)], ids=str)
+@pytest.mark.parametrize("method", ["kernel_noise", "tddl"])
+def test_the_rounding_of_exact_predictions_is_in_the_sensitivity(
+    method: str, budget: Budget
+) -> None:
+    """By numbers: predictions with more digits, and points so close that the basis is long."""
+    close = np.concatenate([Z, Z[:10] + 1e-4])
+    made = SemiInteractiveClassifier(
+        close, kernel=KERNEL, budget=budget, method=method, regularization=0.05, classes=[0, 1]
+    )
+    design = made._design(len(Y), 3)
+    known = design.minimiser
+    found = kernel_minimum(known.risk, KERNEL, X, np.where(Y > 0, 1.0, -1.0), known.tolerance)
+    apart = close[:, None, :].astype(np.longdouble) - found.points[None, :, :]
+    gram = np.exp(-np.longdouble(KERNEL.gamma) * np.square(apart).sum(axis=2))
+    exact = gram @ found.coefficients.astype(np.longdouble)
+    assert 0.0 < float(np.abs(found(close) - exact).max()) <= known.prediction_rounding
+    basis, _ = span(KERNEL, close)
+    each, n = known.prediction_rounding, len(close)
+    if method == "kernel_noise":
+        longest = float(np.linalg.norm(basis, 2))
+        assert longest > 1e2  # the points are close indeed
+        wide, rounding = 1.0, longest * n**0.5 * each
+        off = basis.T @ found(close) - np.asarray(basis.T @ exact, dtype=np.float64)
+        assert float(np.linalg.norm(off)) <= rounding
+    elif budget == PureDP(1.0):
+        wide, rounding = prediction_stretch(1.0, n, top(close)).l1 or 0.0, n * each
+    else:
+        wide, rounding = prediction_stretch(1.0, n, top(close)).l2, n**0.5 * each
+    assert design.event.sensitivity >= wide * known.sensitivity + 2.0 * rounding
+
+
+def top(points: np.ndarray) -> float:
+    return float(np.linalg.eigvalsh(KERNEL(points, points))[-1])
