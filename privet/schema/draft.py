@@ -33,6 +33,10 @@ _MARKED = """\
 # on the rows. Replace each by what you can name without looking at the data, and remove its mark;
 # or take it over as it is with from_data = "confirmed", which every statement will repeat.
 """
+_FILE = """\
+# How the CSV file is written. Numbers with a decimal comma need decimal = ","; without it they are
+# drafted as categories.
+"""
 _PERSON = """\
 # If a person may have several rows, name the column that says whose row it is:
 # [person]
@@ -89,7 +93,7 @@ def draft(
     parts = [_MARKED if from_data else _ASK, _label(opened, label, seen), _PERSON]
     if opened.separator is not None:
         written = replace(file or PLAIN, separator=opened.separator)
-        parts.insert(1, section(("file",), written))
+        parts.insert(1, _FILE + section(("file",), written))
     parts += [_column(opened, name, seen) for name in opened.types if name != label]
     return "\n".join(parts)
 

@@ -67,6 +67,10 @@ def test_the_road_by_flags(office: Path) -> None:
 def test_the_road_by_the_schema(office: Path) -> None:
     drafted = run("schema", "draft", office / "t.csv", "--label", "Befund", *HOW, "--out", "-")
     assert drafted.exit_code == 0
+    assert "low =" in drafted.stdout
+    plain = run("schema", "draft", office / "t.csv", "--encoding", "latin-1")
+    assert "low =" not in plain.stdout
+    assert "decimal comma" in plain.stdout  # why numbers became categories
     start = drafted.stdout.index("[file]")
     declared = drafted.stdout[start : drafted.stdout.index("[label]")]
     (office / "s.toml").write_text(declared + SCHEMA, encoding="utf-8")
