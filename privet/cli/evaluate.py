@@ -152,7 +152,7 @@ def evaluated(
     if group is not None:
         options["groups"], options["group_values"] = groups_of(declared, data, group)
     with working(f"Reading and encoding {data.name}"):
-        x, y = declared.encode(data)
+        x, y = declared.encode(data, as_rows=True)
     if len(x) == 0:
         raise DataError("The table has no rows.")
     with working(f"Evaluating on {len(x):,} rows"):

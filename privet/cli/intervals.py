@@ -120,6 +120,6 @@ def computed(
     if schema is not None:
         model.schema_ = declared.to_toml()
     with working(f"Reading and encoding {data.name}"):
-        x, y = declared.encode(data)
+        x, y = declared.encode(data, as_rows=True)
     with working(f"Releasing two matrices of {len(x):,} rows"):
         return confidence_intervals(model, x, y, **options)

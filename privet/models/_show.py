@@ -44,7 +44,7 @@ class Shown:
         facts = {
             "Guarantee": str(guarantee),
             "Theorem": guarantee.theorem,
-            "Neighbours": guarantee.neighbours,
+            "Neighbours": guarantee.compared,
             "Numerics": guarantee.numerics,
         }
         cells = "".join(

@@ -57,9 +57,17 @@ def unit(schema: Schema) -> dict[str, Any]:
     """Whom the guarantee is about: a person, where the schema says whose row it is."""
     if schema.person is None:
         return {}
-    k = schema.group_size
-    rows = "one row" if k == 1 else f"{k} rows"
-    return {"unit": f"one person, with at most {rows} by {schema.person.column}", "group": k}
+    column, k = schema.person.column, schema.group_size
+    rows = "one row counts" if k == 1 else f"{k} rows count"
+    return {
+        "unit": f"one person (told apart by {column}, at most {rows})",
+        "group": k,
+        "neighbours": (
+            "tables of the same public size that differ in the rows of one person, each replaced "
+            f"in its place: in either table all of these rows share one value of {column} that no "
+            f"other row has, or all have none; at most {rows}, and rows without a value never do"
+        ),
+    }
 
 
 def declarations(schema: Schema, budget: Budget) -> list[str]:
@@ -75,9 +83,10 @@ def declarations(schema: Schema, budget: Budget) -> list[str]:
         )
     if schema.person is not None:
         k = schema.group_size
-        rows = "one row" if k == 1 else f"{k} rows"
+        rows = "one row of a person counts" if k == 1 else f"{k} rows of a person count"
         told.append(
-            f"that the column {schema.person.column!r} says whose row it is: at most {rows} of a "
-            f"person count, and for a person with all of them the guarantee is {budget}"
+            f"that the column {schema.person.column!r} says whose row it is, the same value in all "
+            f"rows of a person and another for everybody else: at most {rows}, and for a person "
+            f"with all of them the guarantee is {budget}"
         )
     return told

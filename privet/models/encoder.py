@@ -17,8 +17,8 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encodes tables by a ``Schema``; learns nothing, so that it costs no privacy.
 
     ``fit`` only checks that the declared columns are there. In a pipeline the label is passed as
-    ``y`` and must be complete; ``Schema.encode`` also handles rows without a label and bounds the
-    rows of a person.
+    ``y`` and must be complete. The step does not see whose row it is, so that a schema with a
+    person is refused; ``fit_table`` handles rows without a label, and persons.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -32,6 +32,11 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the names of the columns."""
         declared = self._declared()
+        if declared.person is not None:
+            raise DeclarationError(
+                "The schema says whose row it is, and a step of a pipeline cannot bound the rows "
+                "of a person. Use privet.fit_table(model, schema, table)."
+            )
         open_table(X, declared.file).require(list(declared.columns))
         return self
 

@@ -66,7 +66,7 @@ def for_schema(model: Any, schema: Schema) -> Any:
 
 def encoded(schema: Schema, table: Any) -> Encoded:
     """Rows and labels of a table; one without rows is refused."""
-    found = schema.encode(table)
+    found = schema.encode(table, as_rows=True)  # whoever calls this divides the budget
     if len(found.x) == 0:
         raise DataError("The table has no rows.")
     return found

@@ -47,7 +47,7 @@ class Guarantee:
     @property
     def compared(self) -> str:
         """The tables that must look alike: all rows of one unit may differ."""
-        if self.group == 1:
+        if self.group == 1 or self.neighbours != NEIGHBOURS:
             return self.neighbours
         return (
             f"tables of the same public size that differ in the rows of one unit, at most "

@@ -10,8 +10,9 @@ from privet.schema.declared import Encoded, Schema
 from privet.schema.draft import draft
 from privet.schema.effects import Effect
 from privet.schema.format import FileFormat
-from privet.schema.label import Label, Person
+from privet.schema.label import Label
 from privet.schema.look import Look, Tolerance
+from privet.schema.persons import Person
 
 __all__ = [
     "Categorical",

@@ -17,8 +17,9 @@ from privet.schema.columns import Column, Mark, Misdeclared, is_plain
 from privet.schema.effects import Effect
 from privet.schema.encode import Encoded
 from privet.schema.format import FileFormat
-from privet.schema.label import Label, Person
+from privet.schema.label import Label
 from privet.schema.look import Look, Tolerance, looked
+from privet.schema.persons import Person
 
 __all__ = ["Encoded", "Schema"]
 
@@ -147,13 +148,26 @@ class Schema:
 
     # -- encoding ----------------------------------------------------------------------------------
 
-    def encode(self, table: Any, *, dtype: DTypeLike = np.float64) -> Encoded:
+    def encode(
+        self, table: Any, *, dtype: DTypeLike = np.float64, as_rows: bool = False
+    ) -> Encoded:
         """Features and labels of a table, one row for each of its rows.
 
-        ``table`` is a pandas, polars or Arrow table, a DuckDB relation, or the path of a Parquet or
-        CSV file. A row without a declared label, and a person's rows beyond the allowed number,
-        become constant: zero features and the label declared for it.
+        ``table`` is a pandas, polars or Arrow table, a DuckDB relation, columns by name, or the
+        path of a Parquet or CSV file. A row without a declared label becomes constant: zero
+        features and the label declared for it. So do a person's rows beyond the allowed number
+        and rows without a person, where a person is declared.
+
+        Arrays cannot say whose row it is. With a declared person they are given only for
+        ``as_rows=True``: what is fitted to them is promised to a row; ``fit_table`` means persons.
         """
+        if self.person is not None and not as_rows:
+            raise DeclarationError(
+                "This schema says whose row each one is, which arrays cannot: a fit of them would "
+                "promise its budget to a row, and a person would have a worse promise. Use "
+                "privet.fit_table(model, schema, table), or pass as_rows=True and divide the "
+                "budget with privet.privacy.group.per_row."
+            )
         return encoding.encode(self, table, dtype)
 
     def encode_features(self, table: Any, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:

@@ -1,7 +1,8 @@
 """From a table to rows of the unit ball, batch by batch into one array.
 
 An encoded row is a function of its row and the declarations, except that a person's rows beyond the
-allowed number become constant. Rows are never dropped and never looked at together.
+allowed number, and rows without a person where one is declared, become constant. Rows are never
+dropped.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from privet.errors import DeclarationError
-from privet.schema.label import Allowance
+from privet.schema.persons import Allowance
 from privet.schema.tables import Batch, Table, open_table
 
 if TYPE_CHECKING:

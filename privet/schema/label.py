@@ -1,4 +1,4 @@
-"""The declared label, and the person to whom rows belong."""
+"""The declared label."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from privet.schema.cells import Cells, Index, Value, lookup, text_of
 from privet.schema.columns import Mark, Misdeclared, mark, text, values
-
-MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -57,54 +55,3 @@ class Label:
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Classes as they were declared."""
         return np.asarray(np.array(self.classes)[codes])
-
-
-@dataclass(frozen=True)
-class Person:
-    """The column that says whose row it is, and how many rows of one person may count.
-
-    All rows without a person count as one person's.
-    """
-
-    column: str
-    most_rows: int
-
-    def __post_init__(self) -> None:
-        text("column", self.column)
-        most = self.most_rows
-        known = isinstance(most, int | np.integer) and not isinstance(most, bool)
-        if not known or not 1 <= most <= MOST_ROWS:
-            raise Misdeclared(
-                f"most_rows must be a whole number from 1 to {MOST_ROWS:,}, got {most!r}.",
-                "most_rows",
-            )
-        object.__setattr__(self, "most_rows", int(most))
-
-
-class Allowance:
-    """Counts each person's rows through the batches of one table."""
-
-    def __init__(self, person: Person) -> None:
-        self._most = person.most_rows
-        self._used: dict[str | None, int] = {}
-
-    def spent(self, cells: Cells) -> NDArray[np.bool_]:
-        """Which rows come after their person's last allowed one, in the order of the table."""
-        kinds, index = cells.distinct()
-        people: dict[str | None, int] = {}
-        place = np.array([people.setdefault(text_of(k), len(people)) for k in kinds], dtype=np.intp)
-        whose = place[index]
-        before = np.array([self._used.get(name, 0) for name in people], dtype=np.intp)
-        counts = np.bincount(whose, minlength=len(people))
-        for name, count in zip(people, counts.tolist(), strict=True):
-            self._used[name] = self._used.get(name, 0) + count
-        return np.asarray(_turn(whose, counts) + before[whose] >= self._most)
-
-
-def _turn(groups: Index, counts: NDArray[Any]) -> Index:
-    """How many earlier rows have the same group."""
-    order = np.argsort(groups, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    turn = np.empty(len(groups), dtype=np.intp)
-    turn[order] = np.arange(len(groups)) - starts[groups[order]]
-    return turn

@@ -16,7 +16,8 @@ import numpy as np
 
 from privet.schema.cells import Cells, lookup, number_of, text_of, with_point
 from privet.schema.columns import Categorical, Misdeclared, Numeric
-from privet.schema.label import Allowance, Label
+from privet.schema.label import Label
+from privet.schema.persons import Allowance
 from privet.schema.tables import open_table
 
 if TYPE_CHECKING:
@@ -181,8 +182,9 @@ def _listed(declared: Categorical | Label) -> Callable[[ColumnLook, Cells], None
 
 def _person(allowance: Allowance) -> Callable[[ColumnLook, Cells], None]:
     def count(found: ColumnLook, cells: Cells) -> None:
-        found.missing += int(cells.missing().sum())
-        _add(found.misses, BEYOND, allowance.spent(cells).sum())
+        turns = allowance.turns(cells)
+        found.missing += int((turns < 0).sum())
+        _add(found.misses, BEYOND, (turns >= allowance.most).sum())
 
     return count
 

@@ -40,8 +40,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from privet.errors import DeclarationError
 from privet.schema.columns import Categorical, Column, Misdeclared, Numeric
 from privet.schema.format import FileFormat
-from privet.schema.label import Label, Person
+from privet.schema.label import Label
 from privet.schema.look import Tolerance
+from privet.schema.persons import Person
 
 if TYPE_CHECKING:
     from privet.schema.declared import Schema

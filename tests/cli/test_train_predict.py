@@ -207,7 +207,7 @@ def test_a_person_with_several_rows_gets_the_whole_budget(people: Path, tmp_path
     page = (tmp_path / "r.html").read_text()
     assert '<p class="guarantee">epsilon = 3</p>' in page
     assert "a given person" in page
-    assert "at most 3 rows by who" in page
+    assert "told apart by who, at most 3 rows count" in page
 
 
 def test_a_bound_from_the_data_stays_marked_in_the_statement(people: Path, tmp_path: Path) -> None:

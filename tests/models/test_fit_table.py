@@ -14,6 +14,7 @@ from privet import ZCDP, Categorical, Label, Ledger, Numeric, Person, PureDP, Sc
 from privet.errors import DeclarationError
 from privet.kernels import KernelLogisticRegression
 from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet.models.encoder import SchemaEncoder
 from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
 
 COLUMNS = {"age": Numeric(0, 100), "ward": Categorical(["A", "B"])}
@@ -48,7 +49,9 @@ def test_the_budget_is_the_persons_and_the_schema_is_kept(kind: Any) -> None:
     assert guarantee.budget.facts()["rho"] <= 9.0
     assert fitted.classes_.tolist() == ["no", "yes"]
     assert Schema.from_toml(fitted.schema_) == PERSONS
-    assert "one person" in fitted.statement()
+    for told in (" ".join(fitted.statement().split()), fitted._repr_html_()):
+        assert "share one value of who that no other row has, or all have none" in told
+        assert "at most 3 rows count" in told
 
 
 def test_without_persons_the_budget_is_a_rows() -> None:
@@ -137,6 +140,14 @@ def test_an_account_for_persons_is_charged_the_persons_budget(tmp_path: Path) ->
     assert receipt is not None
     assert receipt.dataset == "people"
     assert ledger.remaining("people") == pytest.approx(91.0)
+
+
+def test_arrays_of_persons_are_given_only_as_rows() -> None:
+    with pytest.raises(DeclarationError, match="fit_table"):
+        PERSONS.encode(table())
+    assert len(PERSONS.encode(table(), as_rows=True).x) == 600
+    with pytest.raises(DeclarationError, match="fit_table"):
+        SchemaEncoder(PERSONS).fit(table())
 
 
 def test_contradictions_are_refused() -> None:

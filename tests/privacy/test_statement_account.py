@@ -104,6 +104,7 @@ def test_parts_and_persons_of_an_account(tmp_path: Path) -> None:
     ledger.reserve("p", found.event)
     whole = statement_facts(found, model="M", account=account(ledger, "d", found))
     assert whole["composition"]["parts"].value == {"a": 2.5, "b": 3.0}
+    assert "keeps its number over the account's life" in whole["composition"]["parts"].text
     assert "for one row" in whole["composition"]["ledger_unit"].text
     person = statement_facts(found, model="M", account=account(ledger, "p", found))
     assert person["composition"]["left"].value == pytest.approx(1.5)

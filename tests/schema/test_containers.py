@@ -69,7 +69,8 @@ def by_hand(table: Table) -> tuple[np.ndarray[Any, Any], list[str]]:
         row += [cell["code"] == code for code in (1, 2, 3)]
         row += [cell["smoker"] is False, cell["smoker"] is True, cell["smoker"] is None]
         seen[cell["who"]] = seen.get(cell["who"], 0) + 1
-        good = (cell["ill"] or "").strip() in ("no", "yes") and seen[cell["who"]] <= 2
+        good = (cell["ill"] or "").strip() in ("no", "yes")
+        good = good and cell["who"] is not None and seen[cell["who"]] <= 2
         rows.append(np.array(row, dtype=float) / math.sqrt(5) * good)
         labels.append(cell["ill"].strip() if good else "yes")
     return np.array(rows), labels
@@ -82,11 +83,11 @@ def test_every_container_gives_the_same_rows(name: str, tmp_path_factory: Any) -
     @given(tables())
     @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
     def check(table: Table) -> None:
-        x, y = SCHEMA.encode(CONTAINERS[name](table, folder))
+        x, y = SCHEMA.encode(CONTAINERS[name](table, folder), as_rows=True)
         rows, labels = by_hand(table)
         assert x == pytest.approx(rows, abs=1e-5)
         assert y.tolist() == labels
-        arrow = SCHEMA.encode(CONTAINERS["arrow_table"](table, folder))
+        arrow = SCHEMA.encode(CONTAINERS["arrow_table"](table, folder), as_rows=True)
         assert np.array_equal(x, arrow.x)
 
     check()
@@ -107,13 +108,13 @@ def test_files_are_read_in_batches_into_one_array(
         "who": [str(i // 3) for i in range(n)],
     }
     path = make(table, tmp_path)
-    whole = SCHEMA.encode(path)
+    whole = SCHEMA.encode(path, as_rows=True)
     monkeypatch.setattr(opened, "BATCH", 7)
     monkeypatch.setattr("privet.schema.csv_files.BLOCK", 600)
     batches = [len(batch) for batch in opened.open_table(path).batches(["size"])]
     assert len(batches) > 10
     assert sum(batches) == n
-    small = SCHEMA.encode(path, dtype=np.float32)
+    small = SCHEMA.encode(path, dtype=np.float32, as_rows=True)
     assert np.array_equal(small.x, whole.x.astype(np.float32))
     assert small.y.tolist() == whole.y.tolist()
     rows, labels = by_hand(table)
@@ -127,7 +128,7 @@ def test_a_row_of_a_csv_file_cannot_change_how_another_is_read(tmp_path: Path) -
     for last in ("1", "x"):
         path = tmp_path / "codes.csv"
         path.write_text(f"code,y\n01,a\n1,b\n{last},a\n")
-        assert schema.encode(path).x[:2].argmax(axis=1).tolist() == [0, 1]
+        assert schema.encode(path, as_rows=True).x[:2].argmax(axis=1).tolist() == [0, 1]
 
 
 def test_a_blank_line_is_a_row_where_it_can_only_be_one(tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_a_blank_line_is_a_row_where_it_can_only_be_one(tmp_path: Path) -> None:
 def test_an_empty_csv_file_has_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "none.csv"
     path.write_text(",".join([*SCHEMA.columns, "ill", "who"]) + "\n")
-    assert SCHEMA.encode(path).x.shape == (0, SCHEMA.width)
+    assert SCHEMA.encode(path, as_rows=True).x.shape == (0, SCHEMA.width)
 
 
 def test_decimals_large_numbers_and_empty_columns() -> None:
@@ -148,10 +149,10 @@ def test_decimals_large_numbers_and_empty_columns() -> None:
 
     schema = Schema({"a": Numeric(0, 2), "b": Categorical([2**53 + 1])}, Label("y", [0, 1]))
     table = pa.table({"a": [Decimal("1.5"), None], "b": [2**53 + 1, 2**53], "y": [0, 1]})
-    x = schema.encode(table).x / schema.factor
+    x = schema.encode(table, as_rows=True).x / schema.factor
     assert x.tolist() == [[0.5, 1, 0], [0, 0, 1]]
     empty = pa.table({"a": pa.nulls(2), "b": pa.nulls(2), "y": [0, 1]})
-    assert (schema.encode(empty).x / schema.factor).tolist() == [[0, 0, 1]] * 2
+    assert (schema.encode(empty, as_rows=True).x / schema.factor).tolist() == [[0, 0, 1]] * 2
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
@@ -159,7 +160,7 @@ def test_whole_numbers_beyond_floats_are_clipped_and_not_quoted(name: str, tmp_p
     """Arrow's own cast to floats refuses 2**53 + 1, and quotes it."""
     schema = Schema({"a": Numeric(0, 2**53), "b": Categorical([2**53 + 1])}, Label("y", [0, 1]))
     table = {"a": [2**53 + 1, 0], "b": [2**53 + 1, 2**53], "y": [0, 1]}
-    x = schema.encode(CONTAINERS[name](table, tmp_path)).x / schema.factor
+    x = schema.encode(CONTAINERS[name](table, tmp_path), as_rows=True).x / schema.factor
     assert x.tolist() == [[1, 1, 0], [-1, 0, 1]]
 
 
@@ -168,7 +169,7 @@ def test_a_boolean_is_the_same_number_in_every_container(name: str, tmp_path: Pa
     """A CSV file has only the words."""
     schema = Schema({"a": Numeric(0, 2), "b": Categorical([False, True])}, Label("y", [0, 1]))
     table = {"a": [True, False], "b": [True, False], "y": [False, True]}
-    x, y = schema.encode(CONTAINERS[name](table, tmp_path))
+    x, y = schema.encode(CONTAINERS[name](table, tmp_path), as_rows=True)
     assert (x / schema.factor).tolist() == [[0, 0, 1, 0], [-1, 1, 0, 0]]
     assert y.tolist() == [0, 1]
 
@@ -177,7 +178,10 @@ def test_very_long_whole_numbers_of_polars() -> None:
     polars = pytest.importorskip("polars")
     schema = Schema({"a": Numeric(0, 2), "b": Categorical([1, 2])}, Label("y", [0, 1]))
     long = polars.Series([2**100, None, 1], dtype=polars.Int128)
-    x = schema.encode(polars.DataFrame({"a": long, "b": long, "y": [0, 1, 1]})).x / schema.factor
+    x = (
+        schema.encode(polars.DataFrame({"a": long, "b": long, "y": [0, 1, 1]}), as_rows=True).x
+        / schema.factor
+    )
     assert x.tolist() == [[1, 0, 0, 1], [0, 0, 0, 1], [0, 1, 0, 0]]
 
 
@@ -210,7 +214,7 @@ def test_columns_of_no_use_are_all_named_at_once() -> None:
     day = [datetime.date(1983, 7, 1)]
     schema = Schema({"a": Numeric(0, 2), "b": Numeric(0, 2)}, Label("y", [0, 1]))
     with pytest.raises(DataError, match="Column 'a' holds Date, column 'b' holds List"):
-        schema.encode(pa.table({"a": day, "b": [[1]], "y": [0]}))
+        schema.encode(pa.table({"a": day, "b": [[1]], "y": [0]}), as_rows=True)
 
 
 # -- errors ------------------------------------------------------------------------------------
@@ -244,7 +248,7 @@ def test_a_broken_file_is_refused_without_quoting_it(
     tmp_path: Path, name: str, content: bytes
 ) -> None:
     with pytest.raises(DataError) as error:
-        SCHEMA.encode(bad_file(tmp_path, name, content))
+        SCHEMA.encode(bad_file(tmp_path, name, content), as_rows=True)
     assert CANARY not in str(error.value)
     assert error.value.__cause__ is None
     assert error.value.__suppress_context__ or error.value.__context__ is None
@@ -257,7 +261,7 @@ def test_a_row_of_another_length_is_named_by_its_number(
     monkeypatch.setattr("privet.schema.csv_files.BLOCK", 1 << 14)
     path = bad_file(tmp_path, "t.csv", HEADER + rows * ROW + b"3," + CANARY.encode() + b"\n")
     with pytest.raises(DataError, match=f"row {rows + 2}, counting the first line, has 2 cells"):
-        SCHEMA.encode(path)
+        SCHEMA.encode(path, as_rows=True)
 
 
 def test_a_parquet_file_cut_or_flipped_is_refused(tmp_path: Path) -> None:
@@ -265,14 +269,14 @@ def test_a_parquet_file_cut_or_flipped_is_refused(tmp_path: Path) -> None:
     whole = Path(parquet_file(table, tmp_path)).read_bytes()
     for cut in range(0, len(whole), 97):
         with pytest.raises(DataError) as error:
-            SCHEMA.encode(bad_file(tmp_path, "cut.parquet", whole[:cut]))
+            SCHEMA.encode(bad_file(tmp_path, "cut.parquet", whole[:cut]), as_rows=True)
         assert CANARY not in str(error.value)
 
 
 def test_a_path_that_is_not_there(tmp_path: Path) -> None:
     for path in (tmp_path / "no.csv", str(tmp_path), "no.parquet"):
         with pytest.raises(DataError, match="There is no file"):
-            SCHEMA.encode(path)
+            SCHEMA.encode(path, as_rows=True)
 
 
 def test_a_relation_that_cannot_be_computed_is_refused_without_quoting_it() -> None:
@@ -280,7 +284,7 @@ def test_a_relation_that_cannot_be_computed_is_refused_without_quoting_it() -> N
     schema = Schema({"a": Numeric(0, 1)}, Label("y", [0, 1]))
     query = f"select cast(v as integer) as a, 1 as y from (values ('{CANARY}')) t(v)"
     with pytest.raises(DataError, match="cannot be computed") as error:
-        schema.encode(duckdb.connect().sql(query))
+        schema.encode(duckdb.connect().sql(query), as_rows=True)
     assert CANARY not in str(error.value)
 
 

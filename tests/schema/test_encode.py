@@ -40,7 +40,7 @@ def same(one: Encoded, other: Encoded) -> bool:
 @settings(max_examples=80)
 def test_every_row_is_in_the_unit_ball(data: st.DataObject, schema: Schema, dtype: Any) -> None:
     table = frame(data.draw(hostile_tables(schema)))
-    x, y = schema.encode(table, dtype=dtype)
+    x, y = schema.encode(table, dtype=dtype, as_rows=True)
     assert x.shape == (len(table), schema.width)
     assert x.dtype == dtype
     assert np.isfinite(x).all()
@@ -81,12 +81,14 @@ def test_a_row_is_encoded_as_if_it_were_alone(data: st.DataObject, schema: Schem
     """Also when the types that pandas infers change with the company."""
     schema = Schema(schema.columns, schema.label, None, schema.rows)
     table = data.draw(hostile_tables(schema))
-    whole = schema.encode(frame(table))
+    whole = schema.encode(frame(table), as_rows=True)
     assert np.array_equal(
         schema.encode_features(frame(table))[whole.x.any(axis=1)], whole.x[whole.x.any(axis=1)]
     )
     for i in range(len(whole.y)):
-        alone = schema.encode(frame({name: [cells[i]] for name, cells in table.items()}))
+        alone = schema.encode(
+            frame({name: [cells[i]] for name, cells in table.items()}), as_rows=True
+        )
         assert same(alone, Encoded(whole.x[[i]], whole.y[[i]]))
 
 
@@ -96,10 +98,13 @@ def test_permuted_split_and_joined_tables_encode_alike(data: st.DataObject, sche
     table = pd.DataFrame(data.draw(hostile_tables(schema)), dtype=object)
     order = data.draw(st.permutations(range(len(table))))
     cut = data.draw(st.integers(0, len(table)))
-    whole = schema.encode(table)
-    shuffled = schema.encode(table.iloc[list(order)])
+    whole = schema.encode(table, as_rows=True)
+    shuffled = schema.encode(table.iloc[list(order)], as_rows=True)
     assert same(shuffled, Encoded(whole.x[list(order)], whole.y[list(order)]))
-    head, tail = schema.encode(table.iloc[:cut]), schema.encode(table.iloc[cut:])
+    head, tail = (
+        schema.encode(table.iloc[:cut], as_rows=True),
+        schema.encode(table.iloc[cut:], as_rows=True),
+    )
     assert same(whole, Encoded(np.concatenate([head.x, tail.x]), np.concatenate([head.y, tail.y])))
 
 
@@ -112,9 +117,9 @@ def test_the_size_of_batches_changes_nothing(rows: Any, monkeypatch: pytest.Monk
         "ill": ["yes"] * 9,
         "id": [1, 1, 2, 1, 2, 2, 3, 1, 4],
     }
-    whole = schema.encode(frame(table))
+    whole = schema.encode(frame(table), as_rows=True)
     monkeypatch.setattr(opened, "BATCH", 2)
-    assert same(schema.encode(frame(table)), whole)
+    assert same(schema.encode(frame(table), as_rows=True), whole)
 
 
 # -- values ------------------------------------------------------------------------------------
@@ -167,7 +172,7 @@ def test_one_value_in_many_spellings(declared: Any, cells: list[Any]) -> None:
     """True in a column of booleans is 1 in a column of numbers and "1" in a file."""
     schema = Schema({"c": Categorical(declared, other=False)}, Label("y", declared))
     table = pd.DataFrame({"c": pd.Series(cells, dtype=object), "y": pd.Series(cells, dtype=object)})
-    x, y = schema.encode(table)
+    x, y = schema.encode(table, as_rows=True)
     expected = [0, 1, 1, 1, 1, 1, 0, 1, 1, 0]
     assert x.argmax(axis=1).tolist() == expected
     assert x.any(axis=1).all()
@@ -197,19 +202,19 @@ def test_objects_hidden_behind_a_hundred_texts_are_told_apart() -> None:
 
 def test_a_row_without_a_declared_label_is_constant_and_kept() -> None:
     table = frame({"age": [90] * 4, "ward": ["A"] * 4, "ill": ["yes", None, "maybe", "no"]})
-    x, y = TINY.encode(table)
+    x, y = TINY.encode(table, as_rows=True)
     assert y.tolist() == ["yes", "no", "no", "no"]
     assert x.any(axis=1).tolist() == [True, False, False, True]
     other = Schema(TINY.columns, Label("ill", ["no", "yes"], missing="yes"))
-    assert other.encode(table).y.tolist() == ["yes", "yes", "yes", "no"]
+    assert other.encode(table, as_rows=True).y.tolist() == ["yes", "yes", "yes", "no"]
 
 
 def test_rows_beyond_a_persons_allowance_are_constant() -> None:
     people = ["a", "b", "a", None, "a", math.nan, "b", "", "c"]
     table = frame({"age": [90] * 9, "ward": ["A"] * 9, "ill": ["yes"] * 9, "id": people})
     schema = Schema(TINY.columns, TINY.label, Person("id", 2))
-    x, y = schema.encode(table)
-    kept = [True, True, True, True, False, True, True, False, True]
+    x, y = schema.encode(table, as_rows=True)
+    kept = [True, True, True, False, False, False, True, False, True]
     assert x.any(axis=1).tolist() == kept
     assert (y == "yes").tolist() == kept
     assert schema.group_size == 2
@@ -220,11 +225,11 @@ def test_rows_beyond_a_persons_allowance_are_constant() -> None:
 def test_no_person_has_more_rows_than_declared(people: list[Any], most: int) -> None:
     schema = Schema({"a": Numeric(0, 1)}, Label("y", [0, 1]), Person("id", most))
     table = {"a": [1] * len(people), "y": [1] * len(people), "id": pd.Series(people, dtype=object)}
-    x = schema.encode(pd.DataFrame(table)).x
+    x = schema.encode(pd.DataFrame(table), as_rows=True).x
     names = ["" if p is None else str(p).removesuffix(".0") for p in people]
     for name in set(names):
         used = [bool(row.any()) for row, own in zip(x, names, strict=True) if own == name]
-        assert used == [i < most for i in range(len(used))]
+        assert used == [bool(name) and i < most for i in range(len(used))]
 
 
 @given(st.data(), schemas())
@@ -244,8 +249,8 @@ def test_replacing_a_persons_rows_changes_at_most_group_size_rows(
     changed["whose"] = [
         "new" if own else who for who, own in zip(table["whose"], mine, strict=True)
     ]
-    one = schema.encode(pd.DataFrame(table, dtype=object))
-    two = schema.encode(pd.DataFrame(changed, dtype=object))
+    one = schema.encode(pd.DataFrame(table, dtype=object), as_rows=True)
+    two = schema.encode(pd.DataFrame(changed, dtype=object), as_rows=True)
     differ = (one.x != two.x).any(axis=1) | (one.y != two.y)
     assert differ.sum() <= schema.group_size
 
@@ -255,7 +260,7 @@ def test_replacing_a_persons_rows_changes_at_most_group_size_rows(
 
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(DataError, match=r"no columns 'age', 'ill', which the schema declares\."):
-        TINY.encode(frame({"ward": ["secret"]}))
+        TINY.encode(frame({"ward": ["secret"]}), as_rows=True)
     with pytest.raises(DataError, match="no column 'age'"):
         TINY.encode_features(frame({"ward": ["secret"]}))
 
@@ -280,7 +285,7 @@ def test_other_types_are_refused() -> None:
 
 def test_columns_by_name_are_a_table_and_a_refused_one_is_not_quoted() -> None:
     columns = {"age": [40, None], "ward": ["A", None], "ill": ["yes", "no"]}
-    assert same(TINY.encode(columns), TINY.encode(frame(columns)))
+    assert same(TINY.encode(columns, as_rows=True), TINY.encode(frame(columns), as_rows=True))
     for wrong in ({"age": [1, 2031], "ward": ["A"]}, {"age": ["x", 2031], "ward": ["A", "A"]}):
         with pytest.raises(DataError, match="do not make a table") as error:
             TINY.encode_features(wrong)
@@ -288,6 +293,6 @@ def test_columns_by_name_are_a_table_and_a_refused_one_is_not_quoted() -> None:
 
 
 def test_a_table_without_rows() -> None:
-    x, y = TINY.encode(frame({"age": [], "ward": [], "ill": []}))
+    x, y = TINY.encode(frame({"age": [], "ward": [], "ill": []}), as_rows=True)
     assert x.shape == (0, 4)
     assert y.shape == (0,)
