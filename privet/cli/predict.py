@@ -87,7 +87,7 @@ def predictions(
     declared = (reading or Reading()).schema(schema_of(model, schema), data, label=False)
     with working(f"Reading and encoding {data.name}"):
         x = declared.encode_features(data)
-    if x.shape[1] != model.coef_.shape[1]:
+    if x.shape[1] != model.n_features_in_:
         raise DeclarationError(
             "The schema does not fit the model: it has another number of columns."
         )

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privet.cli.config import Config
 from privet.cli.kept import MODEL, Paid, paying
+from privet.cli.models import (
+    ClassWeight,
+    Frequencies,
+    Gamma,
+    Model,
+    NormBound,
+    Standardize,
+    model_options,
+    unfitted,
+)
 from privet.cli.options import (
     Delta,
     Epsilon,
@@ -31,7 +41,10 @@ if TYPE_CHECKING:
     from privet.privacy.budget import Budget
     from privet.schema import Schema
 
-EXAMPLE = "privet train people.csv --schema schema.toml --epsilon 1 --out model.privet"
+EXAMPLE = (
+    "privet train people.csv --schema schema.toml --epsilon 1 --out model.privet, or with "
+    "--model kernel-svm --standardize private --delta 1e-6"
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -45,7 +58,12 @@ def train(
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
-    model: Annotated[Literal["logistic", "svm"], typer.Option(help="What to fit.")] = "logistic",
+    model: Model = "logistic",
+    gamma: Gamma = None,
+    frequencies: Frequencies = None,
+    class_weight: ClassWeight = None,
+    standardize: Standardize = None,
+    norm_bound: NormBound = None,
     mechanism: Mechanism = "objective",
     noise: Noise = "auto",
     regularization: Regularization = None,
@@ -69,6 +87,9 @@ def train(
     are not read. The budget is spent once, and from a ledger if one is given. On a terminal you see
     first how well the cells fit the schema, and are asked where too many do not; this look is for
     you alone, and no guarantee covers it or what you decide because of it.
+
+    Kernel machines expect columns of about unit variance: add --standardize private, or --gamma.
+    With many features they need --delta or --rho: a pure epsilon is noisy there.
     """
     budget = budget_from(epsilon, delta, rho)
     if (ledger is None) != (dataset is None):
@@ -79,6 +100,15 @@ def train(
     declared = reading.schema(confirmed_schema(required(schema, "--schema")), data)
     options: dict[str, Any] = {"mechanism": mechanism, "noise": noise}
     options["regularization"] = "auto" if regularization is None else regularization
+    options |= model_options(
+        model,
+        declared,
+        gamma=gamma,
+        frequencies=frequencies,
+        class_weight=class_weight,
+        standardize=standardize,
+        norm_bound=norm_bound,
+    )
     options |= charged_to(ledger, dataset)
     reading.look_first(declared, data)
     start = time.perf_counter()
@@ -114,13 +144,6 @@ def fit(data: Path, schema: Schema, budget: Budget, model: str, options: dict[st
         return fit_table(unfitted(model, budget=budget, **options), schema, data)
 
 
-def unfitted(model: str, **options: Any) -> Any:
-    """The model of this kind, before it has seen a schema."""
-    from privet.models import LinearSVC, LogisticRegression
-
-    return {"logistic": LogisticRegression, "svm": LinearSVC}[model](**options)
-
-
 def tell_released(model: Any, out: Path, seconds: float | None, *, json: bool) -> None:
     """What was released, where, and what to do next; None says nothing of time and memory."""
     guarantee, memory = model.guarantee_, peak_memory()
@@ -133,7 +156,7 @@ def tell_released(model: Any, out: Path, seconds: float | None, *, json: bool) -
                 "model": str(out),
                 "guarantee": guarantee.to_json(),
                 "classes": model.classes_.tolist(),
-                "columns": int(model.coef_.shape[1]),
+                "columns": int(model.n_features_in_),
                 "regularization": model.regularization_,
                 **used,
             }
@@ -144,7 +167,7 @@ def tell_released(model: Any, out: Path, seconds: float | None, *, json: bool) -
         [
             (
                 "Released",
-                f"{out}: {type(model).__name__} on {model.coef_.shape[1]} encoded columns",
+                f"{out}: {type(model).__name__} on {model.n_features_in_} encoded columns",
             ),
             ("Guarantee", str(guarantee)),
             ("Theorem", guarantee.theorem),

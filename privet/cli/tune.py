@@ -9,6 +9,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from privet.cli.kept import paying
+from privet.cli.models import (
+    ClassWeight,
+    Frequencies,
+    Gamma,
+    Model,
+    NormBound,
+    Standardize,
+    model_options,
+    unfitted,
+)
 from privet.cli.options import (
     Delta,
     Epsilon,
@@ -22,7 +32,7 @@ from privet.cli.options import (
 )
 from privet.cli.reading import Decimal, Encoding, LookFirst, Reading, Separator, Yes
 from privet.cli.show import free_place, working
-from privet.cli.train import confirmed_schema, delivered, tell_released, unfitted
+from privet.cli.train import confirmed_schema, delivered, tell_released
 from privet.errors import DeclarationError
 
 EXAMPLE = (
@@ -46,7 +56,12 @@ def tune(
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
-    model: Annotated[Literal["logistic", "svm"], typer.Option(help="What to fit.")] = "logistic",
+    model: Model = "logistic",
+    gamma: Gamma = None,
+    frequencies: Frequencies = None,
+    class_weight: ClassWeight = None,
+    standardize: Standardize = None,
+    norm_bound: NormBound = None,
     search: Annotated[
         Literal["stopping", "partition"],
         typer.Option(help="Random stopping, or disjoint parts of the rows."),
@@ -87,7 +102,16 @@ def tune(
     if public is not None:
         options["validation"] = public
     listed = read_candidates(required(candidates, "--candidates"))
-    chosen = _search(search, public is not None)(unfitted(model), listed, **options)
+    given = model_options(
+        model,
+        declared,
+        gamma=gamma,
+        frequencies=frequencies,
+        class_weight=class_weight,
+        standardize=standardize,
+        norm_bound=norm_bound,
+    )
+    chosen = _search(search, public is not None)(unfitted(model, **given), listed, **options)
     reading.look_first(declared, data)
     searching = f"Reading and encoding {data.name}, searching {len(listed)} candidates"
     with paying(out, ledger, force=force) as paid:

@@ -167,6 +167,11 @@ class KernelClassifier(PrivateLinearClassifier):
     def _columns(self, d: int) -> int:
         return self._width() + bool(self.fit_intercept)
 
+    def _planned_columns(self, n: int, d: int) -> int:
+        if self.features is None and not self._landmarks:
+            return 2 * self._frequencies(n) + bool(self.fit_intercept)
+        return self._columns(d)
+
     # -- features ------------------------------------------------------------------------------
 
     def _feature_map(self, d: int, *, fitted: bool = False) -> FeatureMap:

@@ -60,12 +60,15 @@ class Features:
         """Parameters for rows that a schema encodes.
 
         The intercept goes where the encoded columns, used as they are, hold a constant already.
-        Centred columns do not: private standardisation takes the constant out of them.
+        Centred columns do not: private standardisation takes the constant out of them; it uses
+        the bounds that the encoding keeps by itself.
         """
         options: dict[str, Any] = {"classes": schema_classes(self.classes, schema)}
         used_as_they_are = self.standardize is None and not self.maps_rows
         if self.fit_intercept and schema.has_constant and used_as_they_are:
             options["fit_intercept"] = False
+        if self.standardize is not None and self.column_bounds is None:
+            options["column_bounds"] = schema.column_bounds
         return options
 
     def _carriers(self) -> tuple[Any, ...]:
@@ -88,6 +91,10 @@ class Features:
     def _columns(self, d: int) -> int:
         """Columns of the rows that a mechanism sees, for a table with ``d`` columns."""
         return d + bool(self.fit_intercept)
+
+    def _planned_columns(self, n: int, d: int) -> int:
+        """``_columns`` before a fit, from the table's shape alone."""
+        return self._columns(d)
 
     def _codes(self, data: Any, codes: NDArray[np.int_], n_classes: int) -> NDArray[np.int_]:
         """What each row is labelled with in the loss: a function of that row and of releases."""

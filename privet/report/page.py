@@ -138,7 +138,7 @@ def _schema(model: Any) -> Schema | None:
     if text is None:
         return None
     schema = Schema.from_toml(text)
-    if schema.width != model.coef_.shape[1]:
+    if schema.width != model.n_features_in_:
         raise DataError("The schema in the model file does not fit its coefficients.")
     return schema
 

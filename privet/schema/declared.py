@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +122,12 @@ class Schema:
     def group_size(self) -> int:
         """How many encoded rows one person can change; see ``privet.privacy.group``."""
         return 1 if self.person is None else self.person.most_rows
+
+    @property
+    def column_bounds(self) -> tuple[float, float]:
+        """What every encoded number is within, by the encoding alone: no row is looked at."""
+        most = 1.0 if self.rows == "unit" else 1.0 / math.sqrt(len(self.columns))
+        return -most, most
 
     @property
     def has_constant(self) -> bool:

@@ -185,7 +185,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         columns = data.shape[1] if getattr(data, "ndim", 1) == 2 else 0
         declared = self.estimator.classes
         scores = 1 if declared is None or isinstance(declared, str) else len(declared) - 1
-        return Shape(n, first._columns(columns) * max(scores, 1))
+        return Shape(n, first._planned_columns(n, columns) * max(scores, 1))
 
     def _whole(self) -> Budget:
         return as_budget(self.budget)

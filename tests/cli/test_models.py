@@ -1,0 +1,106 @@
+"""Every model from the command line: trained, described, asked, refused where it does not fit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privet import load
+from tests.cli.people import ROWS, misused, run
+
+APPROXIMATE = ("--epsilon", "5", "--delta", "1e-6")
+KINDS: dict[str, tuple[str, tuple[object, ...]]] = {
+    "kernel-svm": ("KernelSVC", ("--gamma", "2.5", "--frequencies", "20", *APPROXIMATE)),
+    "kernel-logistic": (
+        "KernelLogisticRegression",
+        ("--frequencies", "20", "--standardize", "private", *APPROXIMATE),
+    ),
+    "gaussian": ("LargeMarginGaussian", APPROXIMATE),
+    "svm": ("LinearSVC", ("--standardize", "private", "--norm-bound", "6", *APPROXIMATE)),
+    "logistic": (
+        "LogisticRegression",
+        (*APPROXIMATE, "--class-weight", "over 50k=2", "--class-weight", "up to 50k=0.5"),
+    ),
+}
+
+
+def train(people: Path, folder: Path, *more: object) -> Any:
+    return run(
+        *("train", people / "people.csv", "--schema", people / "schema.toml"),
+        *("--out", folder / "model.privet", *more),
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_of_every_kind_is_trained_and_used(people: Path, tmp_path: Path, kind: str) -> None:
+    name, flags = KINDS[kind]
+    done = train(people, tmp_path, "--model", kind, *flags)
+    assert done.exit_code == 0, done.output
+    model = load(file := tmp_path / "model.privet")
+    assert type(model).__name__ == name
+    assert model.guarantee_.private
+    assert model.guarantee_.budget.facts() == {"epsilon": 5.0, "delta": 1e-6}
+    if kind == "kernel-svm":
+        assert (model.gamma, model.n_frequencies) == (2.5, 20)
+    if kind == "logistic":
+        assert model.class_weight == {"over 50k": 2.0, "up to 50k": 0.5}
+    out = tmp_path / "predictions.csv"
+    asked = run("predict", file, people / "people.csv", "--out", out)
+    assert asked.exit_code == 0, asked.output
+    assert len(out.read_text().splitlines()) == ROWS + 1
+    assert run("statement", file).exit_code == 0
+    report = run("report", file, "--out", tmp_path / "report.html")
+    assert report.exit_code == 0, report.output
+    measured = run("evaluate", file, people / "people.csv", "--epsilon", "1", "--training-rows")
+    assert measured.exit_code == 0, measured.output
+
+
+def test_kernels_are_tuned(people: Path, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("[[candidate]]\ngamma = 1.0\n[[candidate]]\ngamma = 5.0\n")
+    done = run(
+        *("tune", people / "people.csv", "--schema", people / "schema.toml", "--json"),
+        *("--candidates", tmp_path / "c.toml", "--out", tmp_path / "best.privet", *APPROXIMATE),
+        *("--model", "kernel-svm", "--frequencies", "20", "--class-weight", "over 50k=2"),
+    )
+    assert done.exit_code == 0, done.output
+    best = load(tmp_path / "best.privet")
+    assert best.gamma in (1.0, 5.0)
+    assert best.n_frequencies == 20
+    assert best.class_weight == {"over 50k": 2.0}
+
+
+def test_the_flags_can_be_in_a_file(people: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(
+        f"data = {json.dumps(str(people / 'people.csv'))}\n"
+        f"schema = {json.dumps(str(people / 'schema.toml'))}\n"
+        'model = "kernel-svm"\nfrequencies = 10\ngamma = 2.0\nepsilon = 5.0\ndelta = 1e-6\n'
+        'class-weight = ["over 50k=2", "up to 50k=1"]\nout = "model.privet"\n'
+    )
+    done = run("train", "--config", tmp_path / "run.toml")
+    assert done.exit_code == 0, done.output
+    model = load(tmp_path / "model.privet")
+    assert (model.n_frequencies, model.gamma) == (10, 2.0)
+    assert model.class_weight == {"over 50k": 2.0, "up to 50k": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--gamma", "1"), ("kernel",)),
+        (("--frequencies", "9", "--model", "gaussian"), ("kernel",)),
+        (("--model", "kernel-svm", "--norm-bound", "2"), ("norm",)),
+        (("--class-weight", "rich=2"), ("label=weight", "over 50k")),
+        (("--class-weight", "over 50k"), ("label=weight",)),
+        (("--class-weight", "over 50k=much"), ("no number",)),
+        (("--class-weight", "over 50k=1", "--class-weight", "over 50k=2"), ("twice",)),
+        (("--model", "forest"), ("kernel-svm",)),
+    ],
+)
+def test_flags_that_do_not_fit_are_wrong_usage(
+    people: Path, tmp_path: Path, flags: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    misused(train(people, tmp_path, "--epsilon", "1", *flags), *words)
+    assert not (tmp_path / "model.privet").exists()
