@@ -28,6 +28,7 @@ from privet._files import write_whole
 from privet.errors import DataError, DeclarationError
 from privet.privacy.budget import as_budget, budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
+from privet.privacy.kinds import regularization_of
 from privet.risk import norm_bound
 
 MAGIC = b"PRIVET\x01\n"
@@ -199,7 +200,7 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
         setattr(model, name, array)
     model.classes_ = _labels_in(header["classes"])
     model.guarantee_ = guarantee_from_json(header["guarantee"])
-    model.regularization_ = model.guarantee_.event.regularization
+    model.regularization_ = regularization_of(model.guarantee_.event)
     model.n_features_in_ = int(header["n_features"])
     if "schema" in header:
         model.schema_ = _text(header["schema"])

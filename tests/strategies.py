@@ -11,7 +11,7 @@ from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, S
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
 from privet.noise import NOISES
-from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
+from privet.privacy import ZCDP, ApproxDP, Budget, Event, FitEvent, PureDP
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.jacobian import JacobianCurve
 
@@ -140,7 +140,7 @@ def gaussian_event(rho: float) -> Event:
 
 def event(claim: Budget, curves: tuple[Curve, ...]) -> Event:
     """An event with this claim and these curves, and facts that composition does not read."""
-    return Event(
+    return FitEvent(
         mechanism="output",
         claim=claim,
         curves=curves,
@@ -149,7 +149,7 @@ def event(claim: Budget, curves: tuple[Curve, ...]) -> Event:
         sensitivity=0.25,
         share=1.0,
         n=100,
-        m=3,
+        columns=3,
         regularization=0.01,
         theorem="a theorem",
     )

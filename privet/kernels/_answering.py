@@ -31,6 +31,7 @@ from privet.models.labels import declared_classes, encode_labels, told_classes
 from privet.privacy import Event
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
+from privet.privacy.kinds import regularization_of
 
 Array = NDArray[np.float64]
 LOSSES: dict[str, Callable[[float], MarginLoss]] = {
@@ -123,7 +124,7 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
             targets = self._targets(labels, classes)
             self.classes_ = classes
             numerics = self._run(data, targets)
-        self.regularization_ = event.regularization
+        self.regularization_ = regularization_of(event)
         told = tuple(self._told(d))
         self.guarantee_ = Guarantee(event, numerics, told, receipt=charge.receipt)
         return self

@@ -28,6 +28,7 @@ from privet.models._numbers import table_shape
 from privet.models._published import refuse_published
 from privet.privacy import Event
 from privet.privacy.guarantee import Guarantee
+from privet.privacy.kinds import regularization_of
 from privet.randomness import source
 
 Array = NDArray[np.float64]
@@ -147,7 +148,7 @@ class Curated(KernelAnswering):
 
     def _take(self, guarantee: Guarantee) -> None:
         self.guarantee_ = guarantee
-        self.regularization_ = guarantee.event.regularization
+        self.regularization_ = regularization_of(guarantee.event)
 
     # -- answering -----------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from privet.kernels.base import count
 from privet.kernels.kernels import kernel_from_json
 from privet.privacy.budget import budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
+from privet.privacy.kinds import regularization_of
 
 Array = NDArray[np.float64]
 Model = TypeVar("Model", bound="ReleasedExpansion")
@@ -97,5 +98,5 @@ class ReleasedExpansion(KernelAnswering):
             raise DataError("The file does not have one finite weight for each point.")
         model.classes_, model.n_features_in_ = classes, int(head["columns"])
         model.guarantee_ = guarantee_from_json(head["guarantee"])
-        model.regularization_ = model.guarantee_.event.regularization
+        model.regularization_ = regularization_of(model.guarantee_.event)
         return model

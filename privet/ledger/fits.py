@@ -77,9 +77,6 @@ def plain(claim: Budget, curve: Curve) -> Event:
         noise="any",
         scale=0.0,
         sensitivity=0.0,
-        share=1.0,
         n=1,
-        m=1,
-        regularization=0.0,
         theorem="none",
     )

@@ -15,7 +15,7 @@ from privet.errors import LedgerError
 from privet.ledger.account import Terms, terms_from_json
 from privet.ledger.entry import GENESIS, Entry, Totals
 from privet.privacy.compose import UNITS_PER_ONE, Vector
-from privet.privacy.event import event_from_json
+from privet.privacy.kinds import event_from_json
 from privet.privacy.receipt import Receipt
 
 BILLIONTH = UNITS_PER_ONE // 10**9

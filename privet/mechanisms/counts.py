@@ -33,9 +33,10 @@ from privet.grid import (
 )
 from privet.mechanisms.output import output_curve
 from privet.noise import Gaussian, Laplace
-from privet.privacy import Event
 from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve
+from privet.privacy.event import not_private
+from privet.privacy.kinds import HistogramEvent
 from privet.randomness import Randomness, source
 
 Array = NDArray[np.float64]
@@ -50,7 +51,7 @@ class NoisyCounts:
     """Released counts, the event that covers them and the known law of their noise."""
 
     values: Array
-    event: Event
+    event: HistogramEvent
     numerics: str
     variance: float  # of the noise in one cell
     fourth: float  # its fourth cumulant
@@ -124,23 +125,20 @@ class Histogram:
         """Noisy counts are multiples of ``2^exponent``; counts are so themselves."""
         return min(grid_exponent(math.sqrt(self.variance)), 0)
 
-    def event(self, n: int) -> Event:
+    def event(self, n: int) -> HistogramEvent:
         """What a release from ``n`` rows costs. Declarations only."""
         kind = self.kind
-        return Event(
+        return HistogramEvent(
             mechanism="histogram",
             claim=self.budget,
             curves=(self._curve(kind),),
             noise=kind,
             scale=self.scale,
             sensitivity=self.l1_sensitivity if kind == "laplace" else self.l2_sensitivity,
-            share=1.0,
             n=n,
-            m=self.cells,
-            regularization=0.0,
+            cells=self.cells,
             theorem=THEOREMS[kind],
-            private=self.insecure_seed is None,
-            why_not_private="" if self.insecure_seed is None else "the noise was seeded",
+            why_not_private=not_private(self.insecure_seed),
         )
 
     # -- with data -----------------------------------------------------------------------------

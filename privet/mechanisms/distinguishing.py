@@ -34,9 +34,11 @@ from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.mechanisms.selection import select
 from privet.noise import NOISES, Noise
-from privet.privacy import Budget, Event
+from privet.privacy import Budget
 from privet.privacy.concentrated import ConcentratedCurve
 from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.event import not_private
+from privet.privacy.kinds import DistinguishingEvent
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk, positive
 
@@ -75,7 +77,7 @@ class DistinguishingDesign:
     slack: float  # corrections smaller than this are noise and are left out
     error: float  # bound on the largest remaining error, with probability 1 - beta
     exponent: int
-    event: Event
+    event: DistinguishingEvent
 
     @property
     def rate(self) -> float:
@@ -160,20 +162,18 @@ def distinguishing_design(
     exponent = grid_exponent(numeric.coordinate_sd, largest)
     if kind == "gaussian":
         numeric = NOISES[kind](each.numeric_scale * (s + math.ldexp(1.0, exponent)), 1)
-    event = Event(
+    event = DistinguishingEvent(
         mechanism="distinguishing",
         claim=budget,
         curves=(_curve(kind, total),),
         noise="exponential-mechanism and " + kind,
         scale=numeric.scale,
         sensitivity=s,
-        share=1.0,
         n=n,
-        m=space.dimension,
+        dimension=space.dimension,
         regularization=lam,
         theorem=THEOREM,
-        private=insecure_seed is None,
-        why_not_private="" if insecure_seed is None else "the noise was seeded",
+        why_not_private=not_private(insecure_seed),
     )
     return DistinguishingDesign(
         minimiser, each.rounds, each.epsilon, numeric, *errors(each.rounds), exponent, event

@@ -35,8 +35,10 @@ from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.mechanisms.path import CholeskyRows, factor
 from privet.noise import Gaussian
-from privet.privacy import Budget, Event
+from privet.privacy import Budget
 from privet.privacy.curves import GaussianCurve
+from privet.privacy.event import not_private
+from privet.privacy.kinds import FunctionEvent
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk, positive
 
@@ -60,7 +62,7 @@ class FunctionDesign:
     minimiser: KernelMinimiser
     sigma: float
     exponent: int
-    event: Event
+    event: FunctionEvent
 
     @property
     def jitter(self) -> float:
@@ -119,20 +121,18 @@ def function_design(
     risk = RegularisedRisk(loss, lam, norm_bound)
     minimiser = KernelMinimiser(risk, n, minimisers=1 + MOST_RESUMED)
     sigma = minimiser.sensitivity / shift
-    event = Event(
+    event = FunctionEvent(
         mechanism="function",
         claim=budget,
         curves=(GaussianCurve(function_rho(budget)),),
         noise="gaussian",
         scale=sigma,
         sensitivity=minimiser.sensitivity,
-        share=1.0,
         n=n,
-        m=m,
+        columns=m,
         regularization=lam,
         theorem=THEOREM,
-        private=insecure_seed is None,
-        why_not_private="" if insecure_seed is None else "the noise was seeded",
+        why_not_private=not_private(insecure_seed),
     )
     answer = Gaussian(sigma * norm_bound, 1)
     largest = minimiser.norm * norm_bound + answer.norm_quantile(NEGLIGIBLE)

@@ -35,8 +35,10 @@ from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
-from privet.privacy import Budget, Event
+from privet.privacy import Budget
 from privet.privacy.curves import Curve
+from privet.privacy.event import not_private
+from privet.privacy.kinds import MatrixEvent
 from privet.randomness import Randomness, source
 from privet.risk import RegularisedRisk
 from privet.rows import Rows
@@ -61,7 +63,7 @@ class MatrixDesign:
     side: int  # rows and columns of each matrix
     noise: Noise  # of the query in units of its sensitivity
     exponent: int
-    event: Event
+    event: MatrixEvent
 
 
 @dataclass(frozen=True)
@@ -139,24 +141,20 @@ class SecondMoments:
         n: int,
         m: int,
         theorem: str,
-    ) -> Event:
+    ) -> MatrixEvent:
         """The record of a release; its query is in units of its own sensitivity."""
-        reasons = [self.why_not_private] if self.why_not_private else []
-        reasons += ["the noise was seeded"] if self.insecure_seed is not None else []
-        return Event(
+        return MatrixEvent(
             mechanism="matrix",
             claim=self.budget,
             curves=curves,
             noise=kind,
             scale=noise.scale,
             sensitivity=sensitivity,
-            share=1.0,
             n=n,
-            m=m,
+            columns=m,
             regularization=self.risk.regularization,
             theorem=theorem,
-            private=not reasons,
-            why_not_private="; ".join(dict.fromkeys(reasons)),
+            why_not_private=not_private(self.insecure_seed, self.why_not_private),
         )
 
     def reach(self, theta: Array) -> float:

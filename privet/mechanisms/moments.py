@@ -30,8 +30,10 @@ from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
-from privet.privacy import Budget, Event
+from privet.privacy import Budget
 from privet.privacy.composite import split
+from privet.privacy.event import not_private
+from privet.privacy.kinds import MomentsEvent
 from privet.randomness import source
 from privet.rows.arrays import MOST_BLOCK_ROWS
 
@@ -80,7 +82,7 @@ class MeanDesign:
 
     noise: Noise
     exponent: int
-    event: Event
+    event: MomentsEvent
 
     @property
     def numerics(self) -> str:
@@ -114,21 +116,17 @@ class PrivateMean:
         if kind == "gaussian":
             sensitivity += math.ldexp(math.sqrt(p), exponent)
         noise = NOISES[kind](unit.scale * sensitivity, p)
-        seeded = self.insecure_seed is not None
-        event = Event(
+        event = MomentsEvent(
             mechanism=self.query.name,
             claim=self.budget,
             curves=(curve,) * self.rounds,
             noise=kind,
             scale=noise.scale,
             sensitivity=sensitivity,
-            share=1.0,
             n=n,
-            m=self.query.columns,
-            regularization=0.0,
+            columns=self.query.columns,
             theorem=THEOREM,
-            private=not seeded,
-            why_not_private="the noise was seeded" if seeded else "",
+            why_not_private=not_private(self.insecure_seed),
         )
         return MeanDesign(noise, exponent, event)
 

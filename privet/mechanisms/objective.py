@@ -48,9 +48,10 @@ from privet.mechanisms.regularization import (
 from privet.mechanisms.release import Array, Design, Mechanism
 from privet.minimise import minimise
 from privet.noise import NOISES, Noise
-from privet.privacy import Event
 from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.event import not_private
 from privet.privacy.jacobian import JacobianCurve
+from privet.privacy.kinds import FitEvent
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk
 from privet.rows import Rows
@@ -127,9 +128,7 @@ class ObjectivePerturbation(Mechanism):
         # the least that one coordinate of b does to the release, so that the grid is fine enough
         least = found.noise.coordinate_sd * least_response(risk, n, m)
         largest = largest_value(risk, n, found.noise.norm_quantile(NEGLIGIBLE), gap)
-        reasons = [found.why_not_private] if found.why_not_private else []
-        reasons += ["the noise was seeded"] if self.insecure_seed is not None else []
-        event = Event(
+        event = FitEvent(
             mechanism=self.name,
             claim=self.budget,
             curves=(found.curve, kept.curve),
@@ -138,11 +137,10 @@ class ObjectivePerturbation(Mechanism):
             sensitivity=risk.gradient_difference,
             share=kept.share,
             n=n,
-            m=m,
+            columns=m,
             regularization=risk.regularization,
             theorem="; for ".join(filter(None, (found.theorem, self.loss.assumption))),
-            private=not reasons,
-            why_not_private="; ".join(reasons),
+            why_not_private=not_private(self.insecure_seed, found.why_not_private),
         )
         return Design(risk, n, m, found.noise, tolerance, gap, grid_exponent(least, largest), event)
 

@@ -31,9 +31,10 @@ from privet.mechanisms.regularization import choose_regularization, default_regu
 from privet.mechanisms.release import Array, Design, Mechanism
 from privet.minimise import minimise
 from privet.noise import NOISES, Noise
-from privet.privacy import Event
 from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
+from privet.privacy.event import not_private
+from privet.privacy.kinds import FitEvent
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk
 from privet.rows import Rows
@@ -78,20 +79,18 @@ class OutputPerturbation(Mechanism):
         if kind == "gaussian":
             sensitivity += math.ldexp(math.sqrt(p), exponent)
         main = NOISES[kind](scale * sensitivity, p)
-        event = Event(
+        event = FitEvent(
             mechanism=self.name,
             claim=self.budget,
             curves=(curve,),
             noise=kind,
             scale=main.scale,
             sensitivity=sensitivity,
-            share=1.0,
             n=n,
-            m=m,
+            columns=m,
             regularization=lam,
             theorem="; for ".join(filter(None, (THEOREM, self.loss.assumption))),
-            private=self.insecure_seed is None,
-            why_not_private="" if self.insecure_seed is None else "the noise was seeded",
+            why_not_private=not_private(self.insecure_seed),
         )
         return Design(risk, n, m, main, tolerance, None, exponent, event)
 

@@ -32,8 +32,10 @@ from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization, rounded
 from privet.mechanisms.output import output_curve
 from privet.noise import NOISES, Noise
-from privet.privacy import Budget, Event
+from privet.privacy import Budget
 from privet.privacy.curves import GaussianCurve
+from privet.privacy.event import not_private
+from privet.privacy.kinds import ProjectionEvent
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk, positive
 
@@ -88,7 +90,7 @@ class ProjectionDesign:
     noise: Noise  # of each number (dimension 1), or of all of them (spherical)
     size: int
     exponent: int
-    event: Event
+    event: ProjectionEvent
 
     @property
     def numerics(self) -> str:
@@ -133,20 +135,18 @@ def projection_design(
     if kind == "gaussian":
         sensitivity += math.ldexp(math.sqrt(size), exponent)
     noise = NOISES[kind](unit.scale * sensitivity, unit.dimension)
-    event = Event(
+    event = ProjectionEvent(
         mechanism="projection",
         claim=budget,
         curves=(curve,),
         noise=kind,
         scale=noise.scale,
         sensitivity=sensitivity,
-        share=1.0,
         n=n,
-        m=size,
+        numbers=size,
         regularization=lam,
         theorem=THEOREM[of],
-        private=insecure_seed is None,
-        why_not_private="" if insecure_seed is None else "the noise was seeded",
+        why_not_private=not_private(insecure_seed),
     )
     return ProjectionDesign(minimiser, noise, size, exponent, event)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privet.errors import DeclarationError, InfeasibleBudget, RegularizationRaised, warn
 from privet.losses import Loss
 from privet.noise import Noise
-from privet.privacy import Budget, Event
+from privet.privacy import Budget, FitEvent
 from privet.randomness import Randomness, source
 from privet.risk import RegularisedRisk, norm_bound, positive
 from privet.rows import Rows
@@ -38,7 +38,7 @@ class Design:
     tolerance: float  # the gradient norm that the minimiser must reach
     gap: Noise | None  # extra output noise that pays for the gap; None where `main` pays for it
     exponent: int  # the release is rounded to multiples of 2^exponent
-    event: Event
+    event: FitEvent
 
     @property
     def parameters(self) -> int:
@@ -51,7 +51,7 @@ class Release:
     """A released vector with the event that covers it and the words for its arithmetic."""
 
     value: Array
-    event: Event
+    event: FitEvent
     numerics: str
 
 
@@ -126,7 +126,7 @@ class Mechanism(ABC):
     def noise_in_gradient(self, design: Design) -> float:
         """``E|b|`` of the main noise as a linear term of the objective, to compare two kinds."""
 
-    def event(self, n: int, m: int) -> Event:
+    def event(self, n: int, m: int) -> FitEvent:
         """What a release from ``n`` rows of ``m`` columns costs. Declarations only."""
         return self.design(n, m).event
 

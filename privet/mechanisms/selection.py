@@ -24,10 +24,12 @@ from numpy.typing import NDArray
 from privet.errors import DeclarationError
 from privet.grid import opendp
 from privet.noise import Exponential, Gumbel
-from privet.privacy import Budget, Event
+from privet.privacy import Budget
 from privet.privacy.budget import ZCDP, PureDP, amount
 from privet.privacy.concentrated import ConcentratedCurve
 from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.event import SEEDED
+from privet.privacy.kinds import SelectionEvent
 from privet.randomness import Randomness
 from privet.risk import positive
 
@@ -113,21 +115,18 @@ def selection_event(
     sensitivity: float = 1.0,
     method: Method = EXPONENTIAL,
     private: bool = True,
-) -> Event:
+) -> SelectionEvent:
     """The event of one selection among ``candidates`` that spends exactly ``budget``."""
     epsilon = selection_epsilon(budget, method)
-    return Event(
+    return SelectionEvent(
         mechanism="selection",
         claim=budget,
         curves=(selection_curve(epsilon, method),),
         noise="gumbel" if method == EXPONENTIAL else "exponential",
         scale=2.0 * sensitivity / epsilon,
         sensitivity=sensitivity,
-        share=1.0,
         n=n,
-        m=candidates,
-        regularization=0.0,
+        candidates=candidates,
         theorem=THEOREMS[method],
-        private=private,
-        why_not_private="" if private else "the noise was seeded",
+        why_not_private="" if private else SEEDED,
     )

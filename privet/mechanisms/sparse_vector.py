@@ -35,9 +35,11 @@ from privet.mechanisms.function import function_shift
 from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.noise import Gaussian, Law, Noise, SphericalLaplace
-from privet.privacy import Budget, Event
+from privet.privacy import Budget
 from privet.privacy.concentrated import ConcentratedCurve
 from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.event import not_private
+from privet.privacy.kinds import SparseVectorEvent
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk, positive
 
@@ -58,7 +60,7 @@ class SparseVectorDesign:
     queries: int  # T, for which the accuracy is promised
     accuracy: float  # alpha
     exponent: int
-    event: Event
+    event: SparseVectorEvent
 
     @property
     def threshold(self) -> float:
@@ -135,20 +137,18 @@ def sparse_vector_design(
     exponent = grid_exponent(minimiser.score_sensitivity, largest)
     if prices.kind == "gaussian":  # rounding to the grid before the discrete noise
         numeric = noise(unit * (minimiser.score_sensitivity + math.ldexp(1.0, exponent)), 1)
-    event = Event(
+    event = SparseVectorEvent(
         mechanism="sparse_vector",
         claim=budget,
         curves=(_curve(prices),),
         noise="laplace" if prices.kind == "laplace" else "laplace and gaussian",
         scale=4.0 * minimiser.score_sensitivity / epsilon,
         sensitivity=minimiser.score_sensitivity,
-        share=1.0,
         n=n,
-        m=m,
+        columns=m,
         regularization=lam,
         theorem=THEOREM,
-        private=insecure_seed is None,
-        why_not_private="" if insecure_seed is None else "the noise was seeded",
+        why_not_private=not_private(insecure_seed),
     )
     return SparseVectorDesign(
         minimiser, epochs, epsilon, numeric, promised, accuracy, exponent, event

@@ -2,7 +2,8 @@
 
 from privet.privacy.budget import BUDGETS, ZCDP, ApproxDP, Budget, PureDP, as_budget
 from privet.privacy.compose import Composition, Filter
-from privet.privacy.event import Event, event_from_json
+from privet.privacy.event import Event
+from privet.privacy.kinds import FitEvent, event_from_json
 
 __all__ = [
     "BUDGETS",
@@ -12,6 +13,7 @@ __all__ = [
     "Composition",
     "Event",
     "Filter",
+    "FitEvent",
     "PureDP",
     "as_budget",
     "event_from_json",

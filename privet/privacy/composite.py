@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from privet.errors import DeclarationError
 from privet.privacy.budget import Budget
 from privet.privacy.compose import Composition
-from privet.privacy.event import COMPOSITE, Event
+from privet.privacy.event import Event
+from privet.privacy.kinds import CompositeEvent
 
 
 def split(budget: Budget, shares: Sequence[float]) -> tuple[Budget, ...]:
@@ -42,22 +43,18 @@ def together(parts: Sequence[Event], claim: Budget, mechanism: str, main: int = 
         raise DeclarationError(f"The parts of a release cost more than the claimed {claim}.")
     reasons = dict.fromkeys(part.why_not_private for part in parts if not part.private)
     first = parts[main]
-    return Event(
+    return CompositeEvent(
         mechanism=mechanism,
         claim=claim,
         curves=tuple(curve for part in parts for curve in part.curves),
         noise=" and ".join(dict.fromkeys(part.noise for part in parts)),
         scale=first.scale,
         sensitivity=first.sensitivity,
-        share=first.share,
         n=first.n,
-        m=first.m,
-        regularization=first.regularization,
         theorem="; ".join(dict.fromkeys(part.theorem for part in parts)),
-        private=not reasons,
         why_not_private="; ".join(reasons),
-        version=COMPOSITE,
-        parts=tuple(parts),
+        releases=tuple(parts),
+        main=main,
     )
 
 

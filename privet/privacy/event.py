@@ -3,22 +3,27 @@
 An event is made from declarations alone, before any row is read, and is what the ledger keeps. It
 claims a budget and lists the curves that prove the claim; accountants read the curves. In the
 claim's own calculus an event costs the larger of the two, so that a claim can never hide what its
-curves say. A version's meaning never changes: new meaning gets a new version.
+curves say. Each kind of release is a subclass, in ``kinds.py``.
+
+In a file every kind has the same fields: ``m`` is the kind's own count, a share or regularisation
+that a kind does not have is written as 1 or 0. A version's meaning never changes: new meaning gets
+a new version.
 """
 
 from __future__ import annotations
 
+from abc import ABC
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from privet._files import canonical
-from privet.errors import DeclarationError
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_from_json
-from privet.privacy.curves import Curve, curve_from_json, renyi_epsilon, tight_epsilon
+from privet.privacy.budget import ApproxDP, Budget
+from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
 
 VERSION = 1
 COMPOSITE = 2  # an event of several releases, each of them an event of version 1
+SEEDED = "the noise was seeded"
 
 #: Curves that exceed their claim by less than this share of it are the claim, rounded: a budget
 #: that was split into floats, or solved for, adds up to itself only so far. An epsilon at a delta
@@ -27,9 +32,21 @@ ROUNDED = 1e-12
 ROOT = 1e-8
 
 
-@dataclass(frozen=True)
-class Event:
+def not_private(insecure_seed: int | None, *reasons: str) -> str:
+    """Why a release is not private, in words; empty where it is."""
+    seeded = () if insecure_seed is None else (SEEDED,)
+    return "; ".join(dict.fromkeys(filter(None, (*reasons, *seeded))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event(ABC):
     """One release: its mechanism, its claim and the proof's ingredients."""
+
+    #: the mechanisms whose releases are of this kind
+    mechanisms: ClassVar[tuple[str, ...]] = ()
+    #: the field that a file calls ``m``
+    count_name: ClassVar[str]
+    version: ClassVar[int] = VERSION
 
     mechanism: str
     claim: Budget
@@ -37,26 +54,30 @@ class Event:
     noise: str
     scale: float
     sensitivity: float
-    share: float  # of the claim that pays for the main noise; the rest pays for the gap
     n: int
-    m: int
-    regularization: float
     theorem: str
-    private: bool = True
     why_not_private: str = ""
-    version: int = VERSION
-    parts: tuple[Event, ...] = ()  # of a composite: what was released together
+
+    @property
+    def private(self) -> bool:
+        """Whether the claim is proved; ``why_not_private`` says what is missing."""
+        return not self.why_not_private
+
+    @property
+    def parts(self) -> tuple[Event, ...]:
+        """The releases it is made of: of a composite, several."""
+        return ()
 
     def pure(self) -> float:
         """Epsilon of pure privacy, infinite if there is none."""
         proved = sum(curve.pure for curve in self.curves)
-        claimed = self.claim.epsilon if isinstance(self.claim, PureDP) else 0.0
+        claimed = self.claim.amount if self.claim.kind == "pure" else 0.0
         return _larger(claimed, max(proved, sum(part.pure() for part in self.parts)))
 
     def zcdp(self) -> float:
         """Rho, infinite if there is none."""
         proved = sum(curve.zcdp for curve in self.curves)
-        claimed = self.claim.rho if isinstance(self.claim, ZCDP) else 0.0
+        claimed = self.claim.amount if self.claim.kind == "zcdp" else 0.0
         return _larger(claimed, max(proved, sum(part.zcdp() for part in self.parts)))
 
     def renyi(self, order: float) -> float:
@@ -88,13 +109,23 @@ class Event:
         main, *rest = sorted(self.curves, key=lambda curve: curve.pure, reverse=True)
         return main.epsilon(delta) + sum(curve.pure for curve in rest)
 
+    def counted(self) -> dict[str, Any]:
+        """What a file keeps beside the common fields: ``m``, ``share``, ``regularization``."""
+        return {
+            "m": getattr(self, self.count_name),
+            "share": getattr(self, "share", 1.0),
+            "regularization": getattr(self, "regularization", 0.0),
+        }
+
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain values; ``json.dumps`` of it is canonical with sorted keys."""
-        fields = {name: getattr(self, name) for name in _PLAIN}
         parts = {"parts": [part.to_json() for part in self.parts]} if self.parts else {}
         return {
-            **fields,
+            **{name: getattr(self, name) for name in COMMON},
+            **self.counted(),
             **parts,
+            "private": self.private,
+            "version": self.version,
             "claim": self.claim.to_json(),
             "curves": [curve.to_json() for curve in self.curves],
         }
@@ -114,56 +145,13 @@ def _larger(claimed: float, proved: float, rounding: float = ROUNDED) -> float:
     return claimed if proved <= claimed * (1.0 + rounding) else proved
 
 
-_PLAIN = (
+#: the fields that every record has
+COMMON = (
     "mechanism",
     "noise",
     "scale",
     "sensitivity",
-    "share",
     "n",
-    "m",
-    "regularization",
     "theorem",
-    "private",
     "why_not_private",
-    "version",
 )
-
-
-_KINDS: dict[str, Any] = {
-    **dict.fromkeys(("mechanism", "noise", "theorem", "why_not_private"), str),
-    **dict.fromkeys(("scale", "sensitivity", "share", "regularization"), (int, float)),
-    **dict.fromkeys(("n", "m"), int),
-    "private": bool,
-}
-
-
-def event_from_json(record: dict[str, Any]) -> Event:
-    """The inverse of ``Event.to_json``; refuses versions that this release does not know."""
-    version = record.get("version")
-    if type(version) is not int or version not in (VERSION, COMPOSITE):
-        raise DeclarationError(
-            f"This event has version {version!r}; this Privet reads {VERSION} and {COMPOSITE}. "
-            "Use the release of Privet that wrote it, or a newer one."
-        )
-    known = {*_PLAIN, "claim", "curves", *(("parts",) if version == COMPOSITE else ())}
-    missing, unknown = sorted(known - set(record)), sorted(set(record) - known)
-    if missing:
-        raise DeclarationError(f"The event record lacks {', '.join(missing)}.")
-    if unknown:
-        raise DeclarationError(f"The event record has unknown fields: {', '.join(unknown)}.")
-    if not record["curves"]:
-        raise DeclarationError("The event record has no curves, so nothing proves its claim.")
-    for name, kinds in _KINDS.items():
-        if not isinstance(record[name], kinds) or isinstance(record[name], bool) != (kinds is bool):
-            raise DeclarationError(f"The event record's {name} is not of the right type.")
-    parts = tuple(event_from_json(part) for part in record.get("parts", ()))
-    curves = tuple(curve_from_json(curve) for curve in record["curves"])
-    if parts and curves != tuple(curve for part in parts for curve in part.curves):
-        raise DeclarationError("The event record's curves are not those of its parts.")
-    return Event(
-        **{name: record[name] for name in _PLAIN},
-        claim=budget_from_json(record["claim"]),
-        curves=curves,
-        parts=parts,
-    )

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from privet.privacy.budget import Budget
-from privet.privacy.event import Event, event_from_json
+from privet.privacy.event import Event
 from privet.privacy.group import for_group
+from privet.privacy.kinds import event_from_json
 from privet.privacy.receipt import Receipt, receipt_from_json
 
 NEIGHBOURS = "tables of the same public size that differ in one row (replace one)"
@@ -78,7 +79,7 @@ class Guarantee:
 
     def not_covered(self, why: str) -> Guarantee:
         """The same, marked as not private: something around the release was not paid for."""
-        event = replace(self.event, private=False, why_not_private=why)
+        event = replace(self.event, why_not_private=why)
         return replace(self, event=event)
 
     def __str__(self) -> str:

@@ -16,9 +16,8 @@ import numpy as np
 
 from privet._files import printable
 from privet.errors import MissingExtra
-from privet.privacy import ZCDP
 from privet.privacy.odds import attacker_accuracy, detection, posterior, sure_odds
-from privet.report.released import Released, amount
+from privet.report.released import Released
 from privet.report.svg import COLOURS, STYLE, inline
 from privet.statement.facts import at_most, percent
 from privet.statement.promise import rarely
@@ -213,7 +212,7 @@ def price(released: Released) -> Picture:
     """Noise in the release against the budget, everything else declared as it is."""
     claim = released.model.guarantee_.event.claim
     found = released.price(np.geomspace(1 / 30, 30, 61))
-    name = "rho" if isinstance(claim, ZCDP) else "epsilon"
+    name = claim.amount_name
     with _axes(3.2) as (figure, axes):
         amounts = [each.amount for each in found]
         low, high = [e.noise.least for e in found], [e.noise.mean for e in found]
@@ -221,7 +220,7 @@ def price(released: Released) -> Picture:
             axes.plot(amounts, high, color=COLOURS["accent"], linewidth=2)
         else:
             axes.fill_between(amounts, low, high, color=COLOURS["band"], linewidth=0)
-        _mark(axes, released, amount(claim))
+        _mark(axes, released, claim.amount)
         axes.set(xscale="log", yscale="log", xlabel=f"{name} (smaller protects more)")
         axes.set_ylabel("mean length of the noise")
         svg = inline(figure, "price", "Noise in the release against the budget")

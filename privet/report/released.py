@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from privet.errors import DeclarationError, quietly
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms.release import Design
-from privet.models.design import fit_event, is_one_fit, released_design, released_mechanism
+from privet.models.design import fit_of, is_one_fit, released_design, released_mechanism
 from privet.planning.bounds import ReleaseNoise, coefficient_noise, release_noise
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.budget import Budget
 from privet.schema import Effect, Schema
 from privet.schema.columns import OTHER
 
@@ -195,15 +195,15 @@ class Released:
         keeps its share of the budget.
         """
         event, found = self.model.guarantee_.event, []
-        own, mechanism = fit_event(event), released_mechanism(self.model)
+        own, mechanism = fit_of(self.model), released_mechanism(self.model)
         for factor in factors.tolist():
             try:
-                other = replace(mechanism, budget=scaled(own.claim, factor))
+                other = replace(mechanism, budget=own.claim.scaled(factor))
                 with quietly():
-                    design = other.design(event.n, own.m)
+                    design = other.design(event.n, own.columns)
             except DeclarationError:
                 continue  # no such budget, or no design for it
-            found.append(Price(amount(event.claim) * factor, release_noise(design)))
+            found.append(Price(event.claim.amount * factor, release_noise(design)))
         return found
 
 
@@ -229,18 +229,3 @@ class _Told:
 
 def _numbered(width: int) -> list[str]:
     return [f"column {i + 1}" for i in range(width)]
-
-
-def amount(budget: Budget) -> float:
-    """The budget's main number."""
-    return budget.facts()["rho" if isinstance(budget, ZCDP) else "epsilon"]
-
-
-def scaled(budget: Budget, factor: float) -> Budget:
-    """The same kind of budget with ``factor`` times its main number; delta stays."""
-    if isinstance(budget, ZCDP):
-        return ZCDP(budget.rho * factor)
-    if isinstance(budget, ApproxDP):
-        return ApproxDP(budget.epsilon * factor, budget.delta)
-    assert isinstance(budget, PureDP)
-    return PureDP(budget.epsilon * factor)

@@ -9,6 +9,7 @@ from pathlib import Path
 from privet.privacy.curves import Curve
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Guarantee
+from privet.privacy.kinds import SearchEvent, regularization_of
 from privet.statement.facts import Fact, Section
 from privet.statement.wording import fact, say, section
 
@@ -83,7 +84,7 @@ def _facts(
         "making.sensitivity",
         sensitivity=f"{event.sensitivity:.6g}",
         paid=_paid(event),
-        value={"sensitivity": event.sensitivity, "share": event.share},
+        value={"sensitivity": event.sensitivity, "share": event.counted()["share"]},
     )
     yield fact("making.curves", curves="; ".join(map(_curve, event.curves)))
     yield from _parts(event)
@@ -96,9 +97,10 @@ def _facts(
 
 def _model(event: Event, model: str) -> Fact:
     """The model; a search among several knows no one number of columns."""
-    if event.regularization == 0.0:
+    if isinstance(event, SearchEvent):
         return fact("making.model", "search", model=model)
-    return fact("making.model", model=model, columns=event.m, value={"columns": event.m})
+    columns = event.counted()["m"]
+    return fact("making.model", model=model, columns=columns, value={"columns": columns})
 
 
 def _trained(found: Trained | None, day: str | None) -> Iterator[Fact]:
@@ -127,8 +129,9 @@ def _trained(found: Trained | None, day: str | None) -> Iterator[Fact]:
 
 def _mechanism(guarantee: Guarantee) -> Fact:
     event, more = guarantee.event, ""
-    if event.regularization:
-        more = say("making.mechanism.more", regularization=f"{event.regularization:.6g}")
+    regularization = regularization_of(event)
+    if regularization:
+        more = say("making.mechanism.more", regularization=f"{regularization:.6g}")
     return fact(
         "making.mechanism",
         mechanism=guarantee.mechanism,
@@ -138,16 +141,15 @@ def _mechanism(guarantee: Guarantee) -> Fact:
             "name": event.mechanism,
             "noise": event.noise,
             "scale": event.scale,
-            "regularization": event.regularization,
+            "regularization": regularization,
             "version": event.version,
         },
     )
 
 
 def _paid(event: Event) -> str:
-    if event.share >= 1.0:
-        return ""
-    return say("making.sensitivity.paid", percent=f"{100.0 * event.share:.4g}")
+    share = event.counted()["share"]
+    return "" if share >= 1.0 else say("making.sensitivity.paid", percent=f"{100.0 * share:.4g}")
 
 
 def _curve(curve: Curve) -> str:
@@ -172,7 +174,7 @@ def proofs(event: Event) -> list[str]:
     for part in event.parts or (event,):
         names = (f"{part.noise}_{part.mechanism}", part.mechanism)
         wanted |= dict.fromkeys([name for name in names if name in known][:1])
-        if part.share < 1.0:
+        if part.counted()["share"] < 1.0:
             wanted["gap"] = None
     return [f"privet/{known[name].relative_to(PACKAGE)}" for name in wanted if name in known]
 

@@ -31,7 +31,9 @@ from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
 from privet.privacy.composite import concentrated
 from privet.privacy.concentrated import ConcentratedCurve
 from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.event import not_private
 from privet.privacy.guarantee import Guarantee
+from privet.privacy.kinds import SearchEvent
 from privet.randomness import Randomness, source
 from privet.schema import Schema
 from privet.schema.tables import is_table
@@ -213,20 +215,17 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         curve: Curve | None = None,
     ) -> Event:
         """One event for everything; ``curve`` is the whole budget's own unless it is given."""
-        return Event(
+        return SearchEvent(
             mechanism=mechanism,
             claim=self._whole(),
             curves=(whole_curve(self._whole()) if curve is None else curve,),
             noise=noise,
             scale=scale,
             sensitivity=1.0,
-            share=1.0,
             n=n,
-            m=held,
-            regularization=0.0,
+            validation_rows=held,
             theorem=theorem,
-            private=self.insecure_seed is None,
-            why_not_private="" if self.insecure_seed is None else "the noise was seeded",
+            why_not_private=not_private(self.insecure_seed),
         )
 
     # -- fits ----------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def test_it_is_charged_and_covered(tmp_path: Path) -> None:
     found = choose_threshold(model(), x, y, budget=0.4, candidates=[0.0, 1.0], **options)
     assert ledger.remaining("held out") == pytest.approx(0.6)
     assert found.guarantee.budget == PureDP(0.4)
-    assert found.guarantee.event.m == 6
+    assert found.guarantee.event.cells == 6
     assert found.guarantee.receipt is not None
     with pytest.raises(DeclarationError, match="trained on"):
         choose_threshold(model(), *table(2 * ROWS, 1)[:2], budget=0.1, candidates=[0.0])

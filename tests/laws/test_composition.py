@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from privet.privacy import ZCDP, ApproxDP, Budget, Composition, Event, Filter, PureDP
 from privet.privacy.compose import FILTER_ORDERS, add_costs, costs, units
 from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
-from privet.privacy.event import event_from_json
+from privet.privacy.kinds import event_from_json
 from tests.strategies import (
     budgets,
     curves,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +21,7 @@ from privet.privacy import Budget, Composition, Event
 from privet.privacy.compose import UNITS_PER_ONE, from_units, units
 from privet.privacy.composite import together
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
-from privet.privacy.event import COMPOSITE, event_from_json
+from privet.privacy.kinds import CompositeEvent, event_from_json
 from tests.strategies import event, gaussian_event, pure_event
 
 Tamper = Callable[[str], None]
@@ -41,8 +40,18 @@ LIES = [
 
 def composite(claim: Budget, *parts: Event) -> Event:
     """Several releases under a claim that nobody has checked."""
-    whole = replace(parts[0], claim=claim, version=COMPOSITE, parts=parts)
-    return replace(whole, curves=tuple(curve for part in parts for curve in part.curves))
+    first = parts[0]
+    return CompositeEvent(
+        mechanism="several",
+        claim=claim,
+        curves=tuple(curve for part in parts for curve in part.curves),
+        noise=first.noise,
+        scale=first.scale,
+        sensitivity=first.sensitivity,
+        n=first.n,
+        theorem=first.theorem,
+        releases=parts,
+    )
 
 
 LIES += [

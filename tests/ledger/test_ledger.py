@@ -147,7 +147,7 @@ def test_accounts_do_not_touch_each_other(people: Ledger) -> None:
 
 
 def test_what_is_not_private_or_not_open_is_refused(people: Ledger) -> None:
-    seeded = replace(pure_event(0.1), private=False, why_not_private="a seed")
+    seeded = replace(pure_event(0.1), why_not_private="a seed")
     with pytest.raises(LedgerError, match="not private"):
         people.reserve("people", seeded)
     with pytest.raises(LedgerError, match="not open"):

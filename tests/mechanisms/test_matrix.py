@@ -20,7 +20,7 @@ from privet.losses.second_moments import joint_bound
 from privet.mechanisms.matrix import SecondMoments, half_vector, symmetric, triangle
 from privet.mechanisms.two_matrices import TwoMatrices
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
-from privet.privacy.event import event_from_json
+from privet.privacy.kinds import event_from_json
 from privet.randomness import InsecureSeed, SystemRandomness
 from privet.risk import RegularisedRisk
 from privet.rows import checked_rows

@@ -44,7 +44,7 @@ def test_one_event_covers_moments_and_fit(kind: Any, budget: Any) -> None:
     assert model.guarantee_.private
     assert [part.mechanism for part in event.parts] == ["objective", "moments"]
     assert within(event.parts, budget)
-    assert event.regularization == model.regularization_
+    assert event.parts[0].regularization == model.regularization_
     # the shares are used up, not only kept
     spent = sum(
         part.claim.facts().get("epsilon", part.claim.facts().get("rho", 0.0))

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression as Plain
 
 from privet import ZCDP, ApproxDP, LogisticRegression, PureDP
 from privet.inference.subject import subject
-from privet.models.design import fit_event, released_mechanism
+from privet.models.design import fit_of, released_mechanism
 from privet.noise import NOISES
 from privet.planning.bounds import coefficient_noise
 from privet.planning.marginal import coordinate_quantile, coordinate_tail
@@ -111,8 +111,8 @@ def _rows(released: Released, x: np.ndarray, y: np.ndarray) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_rebuilt_design_is_the_release_s_own(kind: str) -> None:
     model = KINDS[kind]()
-    event = fit_event(model.guarantee_.event)
-    rebuilt = released_mechanism(model).design_with(event.noise, event.n, event.m)
+    event = fit_of(model)
+    rebuilt = released_mechanism(model).design_with(event.noise, event.n, event.columns)
     assert rebuilt.event.scale == pytest.approx(event.scale, rel=1e-9)
     same = Released(model).design
     assert same is not None

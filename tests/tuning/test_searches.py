@@ -84,7 +84,7 @@ def test_no_fit_sees_a_validation_row(kind: Any) -> None:
     Watched.predicted.clear()
     found = search(kind, Watched()).fit(x, y)
     assert Watched.seen
-    held = found.guarantee_.event.m
+    held = found.guarantee_.event.validation_rows
     trained = set().union(*Watched.seen)
     validated = Watched.predicted[0]
     assert len(Watched.predicted) == len(Watched.seen)

@@ -39,7 +39,7 @@ def counted(event: Event) -> Draw:
     """Independent noise on each of the event's cells, exact in earnest."""
     assert event.mechanism == "histogram"
     kind = "independent laplace" if event.noise == "laplace" else "gaussian"
-    return Draw(kind, event.scale, 1, event.m, exact=True)
+    return Draw(kind, event.scale, 1, event.counted()["m"], exact=True)
 
 
 def evaluation(name: str, budget: Any, **declared: Any) -> None:
