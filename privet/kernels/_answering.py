@@ -154,11 +154,15 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return classes
 
     def _refuse_unsound(self, data: Any) -> None:
-        """NaN, infinity, and objects that the kernel cannot compare: refused uncharged."""
-        if self._objects:
-            self._kernel(0).diagonal(data)
-        else:
+        """NaN, infinity, and objects of the wrong kind: refused uncharged.
+
+        What a user's own function says about one object is found after the charge: it could be a
+        test for that object.
+        """
+        if not self._objects:
             refuse_unsound(data)
+        elif not isinstance(self.kernel, SuppliedKernel):
+            self._kernel(0).diagonal(data)
 
     def _targets(self, labels: NDArray[Any], classes: NDArray[Any]) -> Array:
         """-1 and +1; an undeclared label is refused, so this comes after the charge."""

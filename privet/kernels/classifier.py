@@ -25,6 +25,7 @@ from privet.kernels.declared import (
 from privet.kernels.features import declared_count
 from privet.kernels.frequencies import draw_frequencies, spherical
 from privet.kernels.maps import FourierMap, LandmarkMap, weighted, whitener
+from privet.kernels.objects import SuppliedKernel
 from privet.kernels.regularization import least_regularized
 from privet.models._base import PrivateLinearClassifier
 from privet.models._numbers import table_shape
@@ -208,7 +209,10 @@ class KernelClassifier(PrivateLinearClassifier):
 
     def _refuse_unsound(self, data: Any) -> None:
         super()._refuse_unsound(data)
-        if self._objects and self.standardize is None:  # what the kernel cannot compare
+        # what the kernel cannot compare; what a user's own code says about one object is found
+        # after the charge, since it could be a test for that object
+        own = self.features is not None or isinstance(self.kernel, SuppliedKernel)
+        if self._objects and self.standardize is None and not own:
             for _ in self._rows(data, np.zeros(table_shape(data)[0])).blocks():
                 pass
 

@@ -83,7 +83,7 @@ class SuppliedKernel(Kernel):
 
     def __call__(self, a: Any, b: Any) -> Array:
         """``K(a_i, b_j)`` scaled to the declared bound."""
-        values = np.asarray(self.function(a, b), dtype=np.float64)
+        values = _unquoted(self.function, a, b)
         if values.shape != (count(a), count(b)) or not np.isfinite(values).all():
             raise DataError(
                 "The supplied kernel must return one finite number for each pair of objects, "
@@ -109,13 +109,24 @@ class SuppliedKernel(Kernel):
 
     def _raw_diagonal(self, a: Any) -> Array:
         if self.diagonal_function is not None:
-            values = np.asarray(self.diagonal_function(a), dtype=np.float64)
+            values = _unquoted(self.diagonal_function, a)
         else:
-            pairs = (self.function(a[i : i + 1], a[i : i + 1]) for i in range(count(a)))
-            values = np.array([np.asarray(pair).item() for pair in pairs], dtype=np.float64)
+            each = (a[i : i + 1] for i in range(count(a)))
+            pairs = [_unquoted(self.function, one, one) for one in each]
+            values = np.array([pair.item() if pair.size == 1 else np.nan for pair in pairs])
         if values.shape != (count(a),) or not (np.isfinite(values) & (values >= 0.0)).all():
             raise DataError("K(x, x) of the supplied kernel must be finite and not negative.")
         return values
 
     def _shrink(self, a: Any) -> Array:
         return np.sqrt(self.bound / np.maximum(self._raw_diagonal(a), self.bound))
+
+
+def _unquoted(function: Callable[..., Any], *objects: Any) -> Array:
+    """What a user's function returns; its own error may quote an object and is replaced."""
+    try:
+        return np.asarray(function(*objects), dtype=np.float64)
+    except Exception as error:
+        kind = type(error).__name__
+    # outside of the handler, which would quote the object
+    raise DataError(f"The supplied kernel raised an error of its own ({kind}) for some objects.")
