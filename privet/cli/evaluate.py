@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,11 +25,10 @@ from privet.cli.options import (
 from privet.cli.predict import schema_of
 from privet.cli.reading import Decimal, Encoding, LookFirst, Reading, Separator, Yes
 from privet.cli.show import as_json, clean, is_screen, working
-from privet.errors import DataError, DeclarationError
+from privet.errors import DeclarationError
 
 if TYPE_CHECKING:
     from privet.evaluation import Evaluation
-    from privet.schema import Schema
 
 EXAMPLE = "privet evaluate model.privet held_out.csv --epsilon 0.5 --group region"
 OTHER = "(other)"
@@ -139,48 +137,12 @@ def evaluated(
 ) -> Any:
     """The evaluation of a model file on a table; ``how`` is what the flags say of reading it."""
     from privet.evaluation import evaluate as run
-    from privet.ledger.charge import check_unit
-    from privet.models.carried import unit
-    from privet.privacy.group import per_row
     from privet.store import load
 
     model = load(path)
     schema, reading = how
     declared = reading.schema(schema_of(model, schema), data)
-    check_unit(options.get("ledger"), options.get("dataset"), declared.group_size)
     reading.look_first(declared, data)
-    if group is not None:
-        options["groups"], options["group_values"] = groups_of(declared, data, group)
-    with working(f"Reading and encoding {data.name}"):
-        x, y = declared.encode(data, as_rows=True)
-    if len(x) == 0:
-        raise DataError("The table has no rows.")
-    with working(f"Evaluating on {len(x):,} rows"):
-        found = run(model, x, y, budget=per_row(budget, declared.group_size), **options)
-    return replace(found, guarantee=replace(found.guarantee, **unit(declared)))
-
-
-def groups_of(schema: Schema, data: Path, column: str) -> tuple[Any, list[str]]:
-    """Each row's category by name, and all declared names; undeclared cells are one group."""
-    import numpy as np
-
-    from privet.schema import Categorical
-    from privet.schema.cells import lookup
-    from privet.schema.tables import open_table
-
-    declared = schema.columns.get(column)
-    if not isinstance(declared, Categorical):
-        raise DeclarationError(
-            f"--group {column}: the schema has no categorical column of this name, and only "
-            "declared categories can be groups."
-        )
-    if schema.person is not None:
-        raise DeclarationError(
-            "--group is not offered with a schema that bounds the rows of a person: a row that "
-            "does not count would still show its group."
-        )
-    names = [str(category) for category in declared.categories] + [OTHER]
-    batches = open_table(data, schema.file).batches([column])
-    codes = [batch.cells(column).codes(lookup(declared.categories)) for batch in batches]
-    found = np.concatenate(codes) if codes else np.zeros(0, dtype=np.intp)
-    return np.array(names)[np.where(found < 0, len(names) - 1, found)], names
+    model.schema_ = declared.to_toml()  # with what the flags say of the file
+    with working(f"Reading and encoding {data.name}, evaluating"):
+        return run(model, data, budget=budget, groups=group, **options)

@@ -24,7 +24,6 @@ from privet.cli.options import (
 from privet.cli.predict import schema_of
 from privet.cli.reading import Decimal, Encoding, LookFirst, Reading, Separator, Yes
 from privet.cli.show import as_json, clean, facts, free_place, is_screen, working
-from privet.errors import DeclarationError
 
 EXAMPLE = "privet intervals model.privet people.csv --epsilon 1 --out intervals.json"
 
@@ -109,17 +108,8 @@ def computed(
 
     model = load(path)
     schema, reading = how
-    declared = schema_of(model, schema)
-    if declared.group_size != model.guarantee_.group:
-        raise DeclarationError(
-            f"The schema lets a person have {declared.group_size} rows, but the model was trained "
-            f"for {model.guarantee_.group}. Use the schema of the fit."
-        )
-    declared = reading.schema(declared, data)
+    declared = reading.schema(schema_of(model, schema), data)
     reading.look_first(declared, data)
-    if schema is not None:
-        model.schema_ = declared.to_toml()
-    with working(f"Reading and encoding {data.name}"):
-        x, y = declared.encode(data, as_rows=True)
-    with working(f"Releasing two matrices of {len(x):,} rows"):
-        return confidence_intervals(model, x, y, **options)
+    model.schema_ = declared.to_toml()  # with what the flags say of the file
+    with working(f"Reading and encoding {data.name}, releasing two matrices"):
+        return confidence_intervals(model, data, **options)

@@ -7,7 +7,7 @@ declarations checked -> does it fit under the cap? -> rows checked, predicted on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.account import charged, check_account, row_count
+from privet.evaluation.raw import given
 from privet.evaluation.reading import Public, read
 from privet.evaluation.result import TRAINING, Evaluation, measure
 from privet.evaluation.shares import event as event_of
@@ -65,8 +66,8 @@ def plan(
 
 def evaluate(
     model: Any,
-    X: ArrayLike,
-    y: ArrayLike,
+    X: Any,
+    y: ArrayLike | None = None,
     *,
     budget: Budget | float,
     measures: Sequence[str] | None = None,
@@ -85,14 +86,17 @@ def evaluate(
     model :
         A fitted Privet classifier, or a scikit-learn pipeline that ends in one.
     X, y :
-        Rows and their labels. The number of rows is public; nothing else about them is.
+        Rows and their labels. The number of rows is public; nothing else about them is. A model
+        that carries a schema also takes a raw table, without ``y``: then the budget is for whom
+        the schema protects, a row or a person.
     budget : float, PureDP, ZCDP or ApproxDP
         What the whole evaluation may cost, on top of what the training cost.
     measures : list, optional
         Of "accuracy", "confusion", "auc", "calibration", "groups"; fewer are more exact. By default
         all that the model has ("auc" of more than two classes only when asked for).
     groups, group_values :
-        The group of each row, and every value that may occur there.
+        The group of each row, and every value that may occur there. With a raw table ``groups`` is
+        the name of a categorical column, whose categories are the values.
     level : float
         Of each interval, for the value on fresh rows.
     ledger, dataset :
@@ -103,18 +107,22 @@ def evaluate(
     insecure_seed : int, optional
         For tests: the result is not private.
     """
-    tested, n = subject(model), row_count(y)
+    tested = subject(model)
+    seen = given(tested.last, X, y, groups, group_values, (ledger, dataset))
+    X, y, n = seen.X, seen.y, row_count(seen.y)
     level = amount("level", level, 0.9999, 0.5)
     training = check_account(
         tested, n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
     )
-    labels, of_group = label_list(y), _declared_groups(groups, group_values)
+    labels, of_group = label_list(y), _declared_groups(seen.groups, seen.values)
     values = () if of_group is None else of_group.values
     if of_group is not None and len(of_group.found) != n:
         raise DataError("X, y and groups must have the same number of rows.")
     asked, classes = wanted(measures, tested, grouped=groups is not None), tested.classes.tolist()
     sizes = len(classes), len(values)
-    planned = plan(as_budget(budget), n, asked, *sizes, insecure_seed, tested.score_range)
+    planned = plan(
+        seen.budget(as_budget(budget)), n, asked, *sizes, insecure_seed, tested.score_range
+    )
     if ledger is not None:
         ledger.require(dataset, planned.event)
     refuse_rows(tested, X, n)
@@ -127,7 +135,8 @@ def evaluate(
     declared = training_rows is False
     relied = assumptions(values, training=training, declared=declared, steps=tested.steps)
     public = Public(n, level, tuple(classes), values)
-    return _told(planned, noisy, public, relied, receipt, training=training)
+    found = _told(planned, noisy, public, relied, receipt, training=training)
+    return replace(found, guarantee=replace(found.guarantee, **seen.unit()))
 
 
 def _declared_groups(groups: Any, values: Any) -> Groups | None:

@@ -24,6 +24,7 @@ from privet.inference.wang2018 import WiderUncertainty
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.mechanisms.two_matrices import TwoMatrices
+from privet.models.tables import labelled_rows
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
 from privet.privacy.group import per_row
@@ -44,7 +45,7 @@ WORD_OF_THE_CALLER = (
 def confidence_intervals(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     budget: Budget | float,
     level: float = 0.95,
@@ -55,6 +56,7 @@ def confidence_intervals(
     """Private confidence intervals for a fitted linear or large-margin Gaussian classifier.
 
     ``X`` and ``y`` are the rows that the model was trained on; that they are is the caller's word.
+    A model that carries a schema also takes its raw table, without ``y``.
     ``budget`` is spent on top of the fit's, for the same unit (a row, or a person's rows). It is
     charged to ``ledger``, by default the model's own. The intervals are for the minimiser of the
     regularised population risk.
@@ -69,6 +71,7 @@ def confidence_intervals(
     refuse_useless(moments, about.design, level, model._curvature_spread(about.design.parameters))
     if ledger is not None:
         ledger.require(dataset, design.event)
+    X, y = _rows_of_the_fit(model, X, y)
     _refuse_other_rows(X, about.design.n)
     with quietly():  # the fit has said it
         again = model._revisit(X, y)
@@ -164,6 +167,17 @@ def _account(model: Any, ledger: Any, dataset: str | None) -> tuple[Any, str | N
     check_same_ledger(ledger, receipt)
     check_unit(ledger, dataset, model.guarantee_.group)
     return ledger, dataset
+
+
+def _rows_of_the_fit(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Rows and labels, refused where the schema counts other rows of a person than the fit did."""
+    rows, labels, schema = labelled_rows(model, X, y)
+    if schema is not None and schema.group_size != model.guarantee_.group:
+        raise DeclarationError(
+            f"The schema lets a person have {schema.group_size} rows, but the model was trained "
+            f"for {model.guarantee_.group}. Use the schema of the fit."
+        )
+    return rows, labels
 
 
 def _refuse_other_rows(X: Any, n: int) -> None:

@@ -14,9 +14,12 @@ from privet.inference.predicted import prediction, refuse_useless
 from privet.inference.subject import refuse_unsuited, subject
 from privet.ledger.charge import Charge
 from privet.mechanisms.matrix import SecondMoments
+from privet.models.carried import carrying
+from privet.models.tables import encoded, for_schema
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
 from privet.privacy.composite import split, together
+from privet.schema import Schema
 
 NAME = "fit with confidence intervals"
 #: The fit's share: the first of these that leaves the intervals enough to be useful. Where there is
@@ -36,20 +39,25 @@ class Prepared:
 def fit_with_intervals(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     budget: Budget | float,
     level: float = 0.95,
     share: float | Literal["auto"] = "auto",
+    schema: Schema | None = None,
 ) -> tuple[Any, Intervals]:
     """A fitted copy of ``model`` and intervals for its coefficients, for ``budget`` together.
 
     The fit gets ``share`` of the budget, whatever ``model.budget`` says; the matrices that the
     intervals need get the rest. "auto" is 0.9, or less where the intervals would be useless; it
     reads no data. Both are one event and one charge to the model's ledger.
+
+    With a ``schema`` ``X`` is a raw table, as in ``fit_table``: there is no ``y``, the budget is
+    for whom the schema protects, and the model carries the schema.
     """
     refuse_unsuited(model)
-    level, whole = confidence_level(level), as_budget(budget)
+    level, asked = confidence_level(level), as_budget(budget)
+    model, X, y, whole = _by_schema(model, X, y, asked, schema)
     prepared = _prepared(model, X, y, whole, level, share)
     fitted, fit = prepared.model, prepared.fit.design
     refuse_useless(prepared.moments, fit, level, fitted._curvature_spread(fit.parameters))
@@ -58,10 +66,27 @@ def fit_with_intervals(
     charge = Charge(fitted.ledger, fitted.dataset, event)
     with charge:
         fitted._release(prepared.fit)
+        if schema is not None:
+            carrying(fitted, schema, asked)
         paid = Paid(prepared.moments, design, subject(fitted))
         found = paid.release(prepared.fit.rows, fitted, level)
     fitted._settled(charge.receipt)
     return fitted, replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
+
+
+def _by_schema(
+    model: Any, X: Any, y: Any, budget: Budget, schema: Schema | None
+) -> tuple[Any, Any, Any, Budget]:
+    """The model, rows, labels and each row's budget: a raw table's by its schema."""
+    if (y is None) == (schema is None):
+        raise DeclarationError(
+            "Pass either rows and their labels y, or a raw table and its schema=, which names the "
+            "label's column."
+        )
+    if schema is None:
+        return model, X, y, budget
+    chosen = for_schema(clone(model).set_params(budget=budget), schema)
+    return chosen, *encoded(schema, X), chosen.budget
 
 
 def _prepared(

@@ -14,10 +14,11 @@ from sklearn.base import clone
 
 from privet.errors import DataError, DeclarationError
 from privet.ledger.charge import check_ledger, check_unit
-from privet.models.carried import carrying, refuse_unconfirmed
+from privet.models.carried import carried, carrying, refuse_unconfirmed
 from privet.privacy.budget import as_budget
 from privet.privacy.group import per_row
 from privet.schema import Encoded, Schema
+from privet.schema.tables import is_table
 
 
 def fit_table(model: Any, schema: Schema, table: Any) -> Any:
@@ -46,6 +47,28 @@ def fit_table(model: Any, schema: Schema, table: Any) -> Any:
     for each in fitted._carriers():
         carrying(each, schema, as_budget(model.budget))
     return fitted
+
+
+def labelled_rows(model: Any, X: Any, y: Any) -> tuple[Any, Any, Schema | None]:
+    """Rows and labels for a release about a fitted model, and the schema of a raw table.
+
+    Arrays come with their labels and have no schema. A raw table comes alone: the schema that the
+    model carries says which column is the label and whose row it is.
+    """
+    schema = carried(model) if is_table(X) else None
+    if schema is None and y is None:
+        raise DeclarationError(
+            "y is missing. Only a model that carries a schema, as fit_table gives it, takes a raw "
+            "table alone; pass encoded rows and their labels."
+        )
+    if schema is None:
+        return X, y, None
+    if y is not None:
+        raise DeclarationError(
+            "The model carries a schema, which names the label's column. Pass the raw table alone, "
+            "or encoded rows and their labels."
+        )
+    return *encoded(schema, X), schema
 
 
 def for_schema(model: Any, schema: Schema) -> Any:

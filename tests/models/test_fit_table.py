@@ -12,6 +12,8 @@ import pytest
 import privet
 from privet import ZCDP, Categorical, Label, Ledger, Numeric, Person, PureDP, Schema, fit_table
 from privet.errors import DeclarationError
+from privet.evaluation import evaluate
+from privet.inference import confidence_intervals, fit_with_intervals
 from privet.kernels import KernelLogisticRegression
 from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
 from privet.models.encoder import SchemaEncoder
@@ -110,6 +112,59 @@ def test_a_search_means_persons_too(kind: Any) -> None:
         assert guarantee.budget.facts()["rho"] == pytest.approx(9.0)
     assert not found.best_estimator_.fit_intercept
     assert len(found.predict(table(7)[["age", "ward"]])) == 7
+
+
+def test_an_evaluation_of_a_raw_table_is_for_persons(tmp_path: Path) -> None:
+    fitted = fit_table(LogisticRegression(ZCDP(9.0)), PERSONS, table())
+    ledger = Ledger(f"sqlite:///{tmp_path / 'b.db'}")
+    ledger.open("people", cap=ZCDP(100.0), group=3)
+    ledger.open("rows", cap=ZCDP(100.0))
+    found = evaluate(fitted, table(450), budget=ZCDP(9.0), ledger=ledger, dataset="people")
+    assert (found.n, found.guarantee.group) == (450, 3)
+    assert found.guarantee.unit.startswith("one person")
+    assert found.guarantee.budget.facts()["rho"] == pytest.approx(9.0)
+    assert ledger.remaining("people") == pytest.approx(91.0)
+    with pytest.raises(DeclarationError, match="--group 3"):
+        evaluate(fitted, table(450), budget=ZCDP(9.0), ledger=ledger, dataset="rows")
+    assert ledger.remaining("rows") == 100.0
+    with pytest.raises(DeclarationError, match="Pass the raw table alone"):
+        evaluate(fitted, table(450), table(450)["ill"], budget=1.0)
+    with pytest.raises(DeclarationError, match="Groups are not offered"):
+        evaluate(fitted, table(450), budget=1.0, groups="ward")
+
+
+def test_groups_of_a_raw_table_are_a_column() -> None:
+    fitted = fit_table(LogisticRegression(9.0), PLAIN, table())
+    found = evaluate(fitted, table(450), budget=9.0, groups="ward")
+    assert found.guarantee.unit == "one row of the evaluated table"
+    told = str(found)
+    assert all(group in told for group in ("A", "B", "(other)"))
+    with pytest.raises(DeclarationError, match="name of a categorical column"):
+        evaluate(fitted, table(450), budget=9.0, groups="age")
+    x, y = PLAIN.encode(table())
+    with pytest.raises(DeclarationError, match="y is missing"):
+        evaluate(LogisticRegression(9.0, classes=["no", "yes"]).fit(x, y), table(450), budget=9.0)
+
+
+def test_intervals_of_a_raw_table_are_for_persons() -> None:
+    data, small = table(3000), LogisticRegression(ZCDP(90.0), regularization=0.1)
+    fitted = fit_table(small, PERSONS, data)
+    found = confidence_intervals(fitted, data, budget=ZCDP(90.0))
+    assert found.guarantee.group == 3
+    assert found.guarantee.budget.facts()["rho"] == pytest.approx(90.0)
+    fitted.schema_ = PLAIN.to_toml()
+    with pytest.raises(DeclarationError, match="Use the schema of the fit"):
+        confidence_intervals(fitted, data, budget=ZCDP(90.0))
+    both, beside = fit_with_intervals(small, data, budget=ZCDP(180.0), schema=PERSONS)
+    for guarantee in (both.guarantee_, beside.guarantee):
+        assert guarantee.group == 3
+        assert guarantee.unit.startswith("one person")
+    together = both.guarantee_.budget.facts()["rho"] + beside.guarantee.budget.facts()["rho"]
+    assert together == pytest.approx(180.0, rel=1e-6)
+    assert both.predict(data[["ward", "age"]]).shape == (3000,)
+    for wrong in ({"schema": PERSONS, "y": data["ill"]}, {}):
+        with pytest.raises(DeclarationError, match="Pass either rows and their labels"):
+            fit_with_intervals(small, data, budget=1.0, **wrong)
 
 
 def test_a_refit_forgets_the_schema() -> None:
