@@ -166,8 +166,9 @@ class Terms:
         if all(len(total) == len(NOTHING_BASIC) for total in mine):
             spent = [max(each or 0 for each in column) for column in zip(*mine, strict=True)]
             return Fits(pure, rho, declarable(left, _less(self.cap.delta, spent[1]), k))
-        delta = self.cap.delta
-        gaussian = declarable(GaussianCurve(rho).epsilon(delta), delta, 1) if rho else None
+        # a little less: whoever calibrates to this epsilon finds its root another way
+        safe, delta = rho * (1.0 - 1e-6), self.cap.delta
+        gaussian = declarable(GaussianCurve(safe).epsilon(delta), delta, 1) if rho else None
         return Fits(pure, rho, gaussian, gaussian=True)
 
     def _left(self, totals: Totals, part: str | None) -> float:

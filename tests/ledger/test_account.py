@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from privet import ZCDP, ApproxDP, PureDP
@@ -221,6 +221,13 @@ all_caps = st.one_of(
 
 
 @given(charges, all_caps, st.integers(1, 7), st.sampled_from(["a", "b", None]), st.booleans())
+@example(  # its calibration ends a little above the rho that its epsilon was read from
+    [(pure_event(0.08995605051573956), "a"), (pure_event(0.0546875), "a")],
+    ApproxDP(0.5, 1e-6),
+    3,
+    "a",
+    False,
+)
 def test_what_is_shown_as_fitting_fits_and_no_more(
     spent: list[tuple[Event, str | None]], cap: Any, group: int, part: str | None, basic: bool
 ) -> None:
