@@ -13,10 +13,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from privet.audit.recovered import recovered_noise
 
 from privet import ZCDP, LinearSVC, LogisticRegression, PureDP, randomness
 from privet.audit.neighbours import Table
+from privet.audit.samplers import recovered_noise
 from privet.losses import HuberHinge, Logistic
 from privet.mechanisms import MECHANISMS, Design, Mechanism
 from privet.mechanisms.release import KINDS, NoiseChoice
