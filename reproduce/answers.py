@@ -19,6 +19,7 @@ from _answers import Array, neighbours, prediction_table, transcript_losses
 from scipy.sparse.linalg import eigsh
 
 from privet import ZCDP, ApproxDP, PureDP
+from privet.bisection import largest
 from privet.kernels import Gaussian
 from privet.kernels.dual import kernel_minimum
 from privet.kernels.non_interactive import linear_rounds
@@ -31,7 +32,6 @@ from privet.mechanisms.projection import Stretch, prediction_stretch, projection
 from privet.mechanisms.sparse_vector import sparse_vector_design
 from privet.privacy import Budget
 from privet.randomness import InsecureSeed
-from privet.solve import largest
 
 LOSS, KERNEL = Logistic(), Gaussian(0.5)
 BUDGET = ApproxDP(1.0, 1e-6)

@@ -30,7 +30,6 @@ from privet import ApproxDP, LargeMarginGaussian, LogisticRegression, PureDP
 from privet.errors import RegularizationRaised
 from privet.losses.multiclass import sum_zero_basis
 from privet.minimise import minimise
-from privet.privacy.composite import split
 from privet.risk import RegularisedRisk
 
 TRAIN = 500_000
@@ -125,7 +124,7 @@ class AgainstTheRest:
 
 def against_rest(budget: Any) -> Fit:
     """One logistic model for each kind, a seventh of the budget each."""
-    parts = split(budget, [1.0] * 7)
+    parts = budget.split([1.0] * 7)
 
     def fit(x: Array, y: NDArray[np.int_], seed: int) -> AgainstTheRest:
         models = []

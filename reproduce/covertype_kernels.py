@@ -31,7 +31,6 @@ from privet.kernels.declared import default_frequencies
 from privet.minimise import minimise
 from privet.models.standardize import Ranges, Standardisation
 from privet.privacy.budget import Budget
-from privet.privacy.composite import split
 from privet.risk import RegularisedRisk
 from privet.rows.mapped import FeatureMap, MappedRows
 
@@ -148,7 +147,7 @@ def landmarks(forest: Forest, way: str, key: str, seed: int) -> float:
     rng = np.random.default_rng(SEED + seed)
     left: Budget = ApproxDP(float(key), DELTA)
     if way == PLACED_WAY:
-        left, part = split(left, [1.0 - MOMENTS_SHARE, MOMENTS_SHARE])
+        left, part = left.split([1.0 - MOMENTS_SHARE, MOMENTS_SHARE])
         points = placed_points(forest, part, seed, rng)
     else:
         points = uniform_points(rng)

@@ -19,11 +19,11 @@ from _common import SEED, Array, Data, rows_of, table, tell, write, wrong
 from numpy.typing import NDArray
 
 from privet import ZCDP, ApproxDP
+from privet.bisection import largest
 from privet.losses import Logistic, Softmax
 from privet.mechanisms import ObjectivePerturbation
 from privet.minimise import minimise
 from privet.risk import RegularisedRisk
-from privet.solve import largest
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 DELTA = 1e-5

@@ -18,12 +18,12 @@ import matplotlib
 import numpy as np
 
 from privet import ZCDP, ApproxDP, PureDP
+from privet.bisection import largest
 from privet.errors import PrivetWarning
 from privet.losses import Logistic
 from privet.mechanisms import ObjectivePerturbation, OutputPerturbation
 from privet.mechanisms.gap import least_response
 from privet.privacy.curves import GaussianCurve
-from privet.solve import largest
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

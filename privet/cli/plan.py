@@ -104,10 +104,9 @@ def _planned(
 ) -> tuple[Plan, int]:
     """The plan, and how many rows a person may have."""
     from privet.planning import plan as make
-    from privet.privacy.group import per_row
 
     size, group = _size(columns, classes, schema)
-    return make(budget=per_row(budget, group), **size, **options), group
+    return make(budget=budget.per_row(group), **size, **options), group
 
 
 def _size(columns: int | None, classes: int, schema: Path | None) -> tuple[dict[str, Any], int]:

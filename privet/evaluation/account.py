@@ -9,7 +9,7 @@ from privet.errors import DataError, DeclarationError
 from privet.evaluation.subject import Subject
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger
 from privet.privacy import Event
-from privet.privacy.receipt import Receipt
+from privet.privacy.guarantee import Receipt
 
 Released = TypeVar("Released")
 

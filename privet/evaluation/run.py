@@ -33,8 +33,7 @@ from privet.mechanisms.counts import Histogram
 from privet.models.labels import encode_labels
 from privet.privacy import Event
 from privet.privacy.budget import Budget, amount, as_budget
-from privet.privacy.guarantee import Guarantee
-from privet.privacy.receipt import Receipt
+from privet.privacy.guarantee import Guarantee, Receipt
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from privet.evaluation.tables import Table
 from privet.mechanisms.counts import Histogram
 from privet.privacy import Event
 from privet.privacy.budget import ApproxDP, Budget, PureDP
-from privet.privacy.composite import split, together
+from privet.privacy.compose import together
 
 NAME = "evaluation"
 
@@ -40,7 +40,7 @@ def histograms(
         ways.append(PureDP(budget.epsilon))
     found = []
     for way in ways:
-        parts = split(way, shares(way, tables))
+        parts = way.split(shares(way, tables))
         found.append(
             tuple(
                 Histogram(table.cells, part, table.touched, insecure_seed).with_seed(place)

@@ -22,7 +22,7 @@ from privet.models._base import PrivateLinearClassifier
 from privet.models._numbers import refuse_unsound
 from privet.models._published import refuse_published
 from privet.models.labels import encode_labels
-from privet.privacy.receipt import Receipt
+from privet.privacy.guarantee import Receipt
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int_]

@@ -27,7 +27,6 @@ from privet.mechanisms.two_matrices import TwoMatrices
 from privet.models.tables import labelled_rows
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
-from privet.privacy.group import per_row
 from privet.privacy.guarantee import Guarantee, today
 from privet.randomness import source
 from privet.risk import RegularisedRisk
@@ -65,7 +64,7 @@ def confidence_intervals(
     """
     about, level = subject(model), confidence_level(level)
     ledger, dataset = _account(model, ledger, dataset)
-    released = per_row(as_budget(budget), model.guarantee_.group)
+    released = as_budget(budget).per_row(model.guarantee_.group)
     moments = moments_for(about.design.risk, released, calibration, model)
     design = moments.design(about.design.n, about.design.m)
     refuse_useless(moments, about.design, level, model._curvature_spread(about.design.parameters))

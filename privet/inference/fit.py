@@ -18,7 +18,7 @@ from privet.models.carried import carrying
 from privet.models.tables import encoded, for_schema
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
-from privet.privacy.composite import split, together
+from privet.privacy.compose import together
 from privet.schema import Schema
 
 NAME = "fit with confidence intervals"
@@ -107,7 +107,7 @@ def _prepared(
 def _with_share(model: Any, X: Any, y: Any, whole: Budget, share: Any) -> Prepared:
     if not (isinstance(share, float) and 0.0 < share < 1.0):
         raise DeclarationError(f"share must be 'auto' or between 0 and 1, got {share!r}.")
-    for_fit, for_matrices = split(whole, (share, 1.0 - share))
+    for_fit, for_matrices = whole.split((share, 1.0 - share))
     fitted = clone(model).set_params(budget=for_fit)
     checked = fitted._ready(X, y)
     moments = moments_for(checked.design.risk, for_matrices, None, fitted)

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.kernels.base import Kernel, count
 from privet.kernels.dual import kernel_minimum
@@ -34,7 +35,6 @@ from privet.models._numbers import table_shape
 from privet.privacy import Budget, Event
 from privet.randomness import source
 from privet.rows.mapped import MappedRows
-from privet.solve import largest
 
 Array = NDArray[np.float64]
 METHODS = ("span", "kernel_noise", "tddl")

@@ -15,6 +15,6 @@ from privet.ledger.charge import Charge
 from privet.ledger.entry import Entry
 from privet.ledger.fits import Fits
 from privet.ledger.ledger import Ledger
-from privet.privacy.receipt import Receipt
+from privet.privacy.guarantee import Receipt
 
 __all__ = ["Charge", "Entry", "Fits", "Ledger", "Part", "Receipt", "Terms"]

@@ -11,7 +11,7 @@ If parts were chosen by content, a replaced row could leave one part and enter a
 pay for both: such parts cannot be declared here.
 
 **Persons.** With ``group = k`` a charge costs what ``k`` replaced rows cost, in the calculi that
-have a bound for it (see ``privet.privacy.group``): ``k epsilon``, ``k^2 rho`` and, at Renyi order
+have a bound for it (see ``privet.privacy.budget``): ``k epsilon``, ``k^2 rho`` and, at Renyi order
 ``a``, the smaller of ``k^2 rho a`` and the curve of a ``k epsilon``-private release. An event with
 neither an epsilon nor a rho has no bound and is refused. A person's rows may lie in different
 parts, ``j`` of them in this one: each of these bounds is at most ``j/k`` of itself for ``j`` rows,

@@ -17,7 +17,7 @@ from privet.errors import DeclarationError, LedgerError, PrivetError, PrivetWarn
 from privet.grid import opendp
 from privet.ledger.ledger import Ledger
 from privet.privacy.event import Event
-from privet.privacy.receipt import Receipt
+from privet.privacy.guarantee import Receipt
 
 #: Mechanisms whose Gaussian noise is a floating-point sample: it is not added to a released value.
 SAMPLED = ("objective", "function")

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from privet._files import printable
 from privet.errors import DeclarationError, LedgerError
 from privet.privacy.compose import UNITS_PER_ONE, Vector
-from privet.privacy.receipt import Receipt
+from privet.privacy.guarantee import Receipt
 
 _PLACES = len(str(UNITS_PER_ONE)) - 1
 _DECIMAL = re.compile(rf"(\d+)(?:\.(\d{{1,{_PLACES}}}))?", re.ASCII)

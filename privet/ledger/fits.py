@@ -6,11 +6,11 @@ from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import NamedTuple
 
+from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.privacy.budget import LARGEST, SMALLEST, ApproxDP, Budget
 from privet.privacy.curves import Curve
 from privet.privacy.event import Event
-from privet.solve import largest
 
 #: Numbers in words are rounded down: what is named does fit.
 _DOWN = Context(prec=6, rounding=ROUND_FLOOR)

@@ -25,7 +25,7 @@ from privet.ledger.store import (
 from privet.ledger.verify import unsettled, verify_entries
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event
-from privet.privacy.receipt import Receipt
+from privet.privacy.guarantee import Receipt
 
 
 @dataclass(frozen=True, repr=False)

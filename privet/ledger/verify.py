@@ -15,8 +15,8 @@ from privet.errors import LedgerError
 from privet.ledger.account import Terms, terms_from_json
 from privet.ledger.entry import GENESIS, Entry, Totals
 from privet.privacy.compose import UNITS_PER_ONE, Vector
+from privet.privacy.guarantee import Receipt
 from privet.privacy.kinds import event_from_json
-from privet.privacy.receipt import Receipt
 
 BILLIONTH = UNITS_PER_ONE // 10**9
 #: How far the logarithm of a number near 1 may be from another machine's.

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from privet.bisection import largest
 from privet.errors import DeclarationError
-from privet.solve import largest
 
 Array = NDArray[np.float64]
 Targets = NDArray[Any]

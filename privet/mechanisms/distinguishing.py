@@ -35,8 +35,7 @@ from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularizat
 from privet.mechanisms.selection import select
 from privet.noise import NOISES, Noise
 from privet.privacy import Budget
-from privet.privacy.concentrated import ConcentratedCurve
-from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.curves import ConcentratedCurve, Curve, PureCurve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import DistinguishingEvent
 from privet.randomness import Randomness

@@ -17,12 +17,12 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.losses import Loss
 from privet.losses.base import JACOBIAN_SHARE
 from privet.privacy.budget import ZCDP, ApproxDP, Budget
 from privet.privacy.jacobian import JacobianCurve, renyi_shift, zcdp_cost
-from privet.solve import largest
 
 
 def gaussian_shift(budget: Budget, loss: Loss, q: float) -> float:

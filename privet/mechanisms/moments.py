@@ -31,7 +31,6 @@ from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
 from privet.privacy import Budget
-from privet.privacy.composite import split
 from privet.privacy.event import not_private
 from privet.privacy.kinds import MomentsEvent
 from privet.randomness import source
@@ -106,7 +105,7 @@ class PrivateMean:
 
     def design(self, n: int) -> MeanDesign:
         """The noise for ``n`` rows."""
-        each = self.budget if self.rounds == 1 else split(self.budget, [1.0] * self.rounds)[0]
+        each = self.budget if self.rounds == 1 else self.budget.split([1.0] * self.rounds)[0]
         kind, p = "gaussian" if each.allows_gaussian else "laplace", self.query.dimension
         curve = output_curve(kind, each, p)
         unit, sensitivity = unit_noise(kind, curve, p), self.query.sensitivity(n)
@@ -140,7 +139,7 @@ class PrivateMean:
 
 def moments_share(budget: Budget, n: int, d: int) -> float:
     """The share of ``budget`` for column moments, by the public rule."""
-    part = split(budget, (1.0 - LEAST_SHARE, LEAST_SHARE))[1]
+    part = budget.split((1.0 - LEAST_SHARE, LEAST_SHARE))[1]
     excess = PrivateMean(column_moments(d), part).design(n).noise.coordinate_sd / WANTED
     wanted = LEAST_SHARE * (excess**2 if part.allows_gaussian else excess)
     return min(max(wanted, LEAST_SHARE), MOST_SHARE)

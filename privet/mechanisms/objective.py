@@ -26,6 +26,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from privet.bisection import largest
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss, MarginLoss
@@ -55,7 +56,6 @@ from privet.privacy.kinds import FitEvent
 from privet.randomness import Randomness
 from privet.risk import RegularisedRisk
 from privet.rows import Rows
-from privet.solve import largest
 
 # Extra noise of less than this share of the main noise's effect is not worth a larger ridge.
 VISIBLE = 0.1

@@ -26,8 +26,7 @@ from privet.grid import opendp
 from privet.noise import Exponential, Gumbel
 from privet.privacy import Budget
 from privet.privacy.budget import ZCDP, PureDP, amount
-from privet.privacy.concentrated import ConcentratedCurve
-from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.curves import ConcentratedCurve, Curve, PureCurve
 from privet.privacy.event import SEEDED
 from privet.privacy.kinds import SelectionEvent
 from privet.randomness import Randomness

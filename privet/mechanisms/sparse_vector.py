@@ -36,8 +36,7 @@ from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
 from privet.noise import Gaussian, Law, Noise, SphericalLaplace
 from privet.privacy import Budget
-from privet.privacy.concentrated import ConcentratedCurve
-from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.curves import ConcentratedCurve, Curve, PureCurve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import SparseVectorEvent
 from privet.randomness import Randomness

@@ -29,7 +29,6 @@ from privet.mechanisms.matrix import (
 from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Array
 from privet.noise import NOISES, Noise
-from privet.privacy.composite import split
 from privet.randomness import Randomness
 
 THEOREM = "Wang, Kifer and Lee 2018, Lemmas 1-5"
@@ -49,7 +48,7 @@ class TwoMatrices(SecondMoments):
         """The design for one kind of noise."""
         side = self.risk.parameters(m)
         entries = side * side
-        curves = tuple(output_curve(kind, half, entries) for half in split(self.budget, (1.0, 1.0)))
+        curves = tuple(output_curve(kind, half, entries) for half in self.budget.split((1.0, 1.0)))
         unit = unit_noise(kind, curves[0], entries)
         # each row is at most one sensitivity of n: the means are at most n of them
         largest = n + unit.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from privet.mechanisms.moments import MeanDesign
 from privet.privacy import Budget, Event
 from privet.privacy.budget import ApproxDP, PureDP
-from privet.privacy.composite import split, together
+from privet.privacy.compose import together
 
 Array = NDArray[np.float64]
 # Stages are pure under (epsilon, delta) where they want no more of epsilon than this together.
@@ -91,5 +91,5 @@ def shared(budget: Budget, stages: Sequence[Stage], n: int) -> Shared:
             parts: list[Budget] = [pure.fraction(share * SAFE) for share in shares]
             return Shared(budget, fit, tuple(zip(stages, parts, strict=True)))
     shares = [stage.share(budget, n) for stage in stages]
-    rest, *parts = split(budget, [1.0 - sum(shares), *shares])
+    rest, *parts = budget.split([1.0 - sum(shares), *shares])
     return Shared(budget, rest, tuple(zip(stages, parts, strict=True)))

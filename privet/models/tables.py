@@ -16,7 +16,6 @@ from privet.errors import DataError, DeclarationError
 from privet.ledger.charge import check_ledger, check_unit
 from privet.models.carried import carried, carrying, refuse_unconfirmed
 from privet.privacy.budget import as_budget
-from privet.privacy.group import per_row
 from privet.schema import Encoded, Schema
 from privet.schema.tables import is_table
 
@@ -83,7 +82,7 @@ def for_schema(model: Any, schema: Schema) -> Any:
     refuse_unconfirmed(schema)
     check_ledger(model.ledger, model.dataset, model.insecure_seed)
     check_unit(model.ledger, model.dataset, schema.group_size)
-    budget = per_row(as_budget(model.budget), schema.group_size)
+    budget = as_budget(model.budget).per_row(schema.group_size)
     return clone(model).set_params(budget=budget, **model._by_schema(schema))
 
 

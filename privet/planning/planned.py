@@ -18,8 +18,8 @@ from privet.planning.declared import Declared
 from privet.planning.kernels import KernelNeeded, kernel_needed
 from privet.planning.needed import RowsNeeded, probability, rows_needed
 from privet.planning.prediction import Typical, meeting_amount, typical
+from privet.privacy.attacker import attacker_accuracy, odds_factor
 from privet.privacy.budget import Budget, as_budget
-from privet.privacy.odds import attacker_accuracy, odds_factor
 
 #: what a curve may run over
 CURVES = ("n", "d", "epsilon", "rho", "regularization")

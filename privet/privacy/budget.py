@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from privet._checks import is_number, number_between, positive_whole
+from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.privacy.calculus import Budget, Cost
 from privet.privacy.curves import (
@@ -34,7 +35,6 @@ from privet.privacy.curves import (
     gaussian_delta,
     renyi_epsilon,
 )
-from privet.solve import largest
 
 __all__ = [
     "BUDGETS",

@@ -30,6 +30,10 @@ Q(S) + d``; backwards from the last release. To admit one release of the cap's o
 of delta and leaves none for the columns above. But which of two filters an account uses may depend
 on anything that is settled before the first answer. So the *first* release decides: where it fits
 in one of the columns above they are the account's filter, else the sums are, for good.
+
+**Several releases under one budget** (a fit with intervals, an evaluation, a search) are one event:
+``Budget.split`` shares the budget out before anything is read, ``together`` claims it once, and the
+ledger is charged once.
 """
 
 from __future__ import annotations
@@ -39,9 +43,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from privet.errors import DeclarationError
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, growth
 from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
 from privet.privacy.event import Event
+from privet.privacy.kinds import CompositeEvent
 
 UNITS_PER_ONE = 10**30
 
@@ -109,6 +115,32 @@ class Composition:
             return math.inf
         pure = math.fsum(event.pure() for event in self.events if event is not rest[0])
         return rest[0].epsilon(delta) + pure
+
+
+def together(parts: Sequence[Event], claim: Budget, mechanism: str, main: int = 0) -> Event:
+    """The event of several releases made under one ``claim``, which they must not exceed.
+
+    ``main`` is the part whose noise, size and regularisation the whole is described by.
+    """
+    if len(parts) == 1 and parts[0].claim == claim:
+        return parts[0]
+    if not claim.keeps(Composition(tuple(parts))):
+        raise DeclarationError(f"The parts of a release cost more than the claimed {claim}.")
+    reasons = dict.fromkeys(part.why_not_private for part in parts if not part.private)
+    first = parts[main]
+    return CompositeEvent(
+        mechanism=mechanism,
+        claim=claim,
+        curves=tuple(curve for part in parts for curve in part.curves),
+        noise=" and ".join(dict.fromkeys(part.noise for part in parts)),
+        scale=first.scale,
+        sensitivity=first.sensitivity,
+        n=first.n,
+        theorem="; ".join(dict.fromkeys(part.theorem for part in parts)),
+        why_not_private="; ".join(reasons),
+        releases=tuple(parts),
+        main=main,
+    )
 
 
 def costs(event: Event) -> Vector:

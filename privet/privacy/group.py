@@ -1,25 +1,27 @@
-"""What a guarantee for one row says about several rows of one person, and the way back.
-
-    pure         epsilon             ->  k epsilon
-    zCDP         rho                 ->  k^2 rho
-    approximate  (epsilon, delta)    ->  (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1))
-
-Two tables that differ in ``k`` rows are joined by ``k`` steps of one row each. Pure: the factors
-``e^epsilon`` multiply (Dwork and Roth 2014, Theorem 2.2). zCDP: Bun and Steinke 2016, Proposition
-1.9. Approximate: after ``i`` steps ``P(S) <= e^(i epsilon) P_i(S) + delta (1 + ... + e^((i-1)
-epsilon))``, a geometric sum (Vadhan 2017, Lemma 2.2, before it is bounded).
-"""
+"""The old address of ``Budget.for_group`` and ``Budget.per_row``; it will be removed."""
 
 from __future__ import annotations
+
+import warnings
 
 from privet.privacy.budget import Budget
 
 
 def for_group(budget: Budget, size: int) -> Budget:
-    """The guarantee for ``size`` rows at once of a release that spent ``budget`` for each row."""
+    """``budget.for_group(size)``."""
+    _moved("for_group")
     return budget.for_group(size)
 
 
 def per_row(budget: Budget, size: int) -> Budget:
-    """What a release may spend for each row so that ``size`` rows at once have ``budget``."""
+    """``budget.per_row(size)``."""
+    _moved("per_row")
     return budget.per_row(size)
+
+
+def _moved(name: str) -> None:
+    warnings.warn(
+        f"privet.privacy.group.{name}(budget, size) is now budget.{name}(size).",
+        FutureWarning,
+        stacklevel=3,
+    )

@@ -6,15 +6,13 @@ Everything here is public: it is derived from the event and from what the user d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event
-from privet.privacy.group import for_group
 from privet.privacy.kinds import event_from_json
-from privet.privacy.receipt import Receipt, receipt_from_json
 
 NEIGHBOURS = "tables of the same public size that differ in one row (replace one)"
 UNIT = "one row of the training table"
@@ -24,6 +22,22 @@ PERTURBATIONS = ("objective", "output")
 def today() -> str:
     """The date in UTC. A time of day would tell how long a fit took, which depends on the rows."""
     return datetime.now(UTC).date().isoformat()
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Where a release stands in a ledger, for a model file to keep.
+
+    The data set, the number of the settling entry and its hash: the ledger's head just then.
+    """
+
+    dataset: str
+    sequence: int
+    head: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for files."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -43,7 +57,7 @@ class Guarantee:
     @property
     def budget(self) -> Budget:
         """What the release costs one unit at most: a row, or a person with several rows."""
-        return for_group(self.event.claim, self.group)
+        return self.event.claim.for_group(self.group)
 
     @property
     def compared(self) -> str:
@@ -113,3 +127,8 @@ def guarantee_from_json(record: dict[str, Any]) -> Guarantee:
         receipt=None if (kept := record.get("receipt")) is None else receipt_from_json(kept),
         released=None if (day := record.get("released")) is None else str(day),
     )
+
+
+def receipt_from_json(record: dict[str, Any]) -> Receipt:
+    """The inverse of ``Receipt.to_json``."""
+    return Receipt(str(record["dataset"]), int(record["sequence"]), str(record["head"]))

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privet._checks import number_between
+from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.privacy.curves import LARGEST, SMALLEST, Curve
-from privet.solve import largest
 
 MOST_RUNS = 1e3
 

@@ -14,9 +14,9 @@ from privet.errors import DataError
 from privet.evaluation import Evaluation
 from privet.inference import Intervals
 from privet.models.trained import trained
+from privet.privacy.attacker import attacker_accuracy, posterior, sure_odds
 from privet.privacy.compose import Composition
 from privet.privacy.guarantee import Guarantee
-from privet.privacy.odds import attacker_accuracy, posterior, sure_odds
 from privet.report.evaluation import fragment as evaluation_fragment
 from privet.report.intervals import fragment, matching
 from privet.report.pictures import drawn, noise_words

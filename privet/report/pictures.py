@@ -16,7 +16,7 @@ import numpy as np
 
 from privet._files import printable
 from privet.errors import MissingExtra
-from privet.privacy.odds import attacker_accuracy, detection, posterior, sure_odds
+from privet.privacy.attacker import attacker_accuracy, detection, posterior, sure_odds
 from privet.report.released import Released
 from privet.report.svg import COLOURS, STYLE, inline
 from privet.statement.facts import at_most, percent

@@ -120,7 +120,7 @@ class Schema:
 
     @property
     def group_size(self) -> int:
-        """How many encoded rows one person can change; see ``privet.privacy.group``."""
+        """How many encoded rows one person can change; see ``Budget.for_group``."""
         return 1 if self.person is None else self.person.most_rows
 
     @property
@@ -173,7 +173,7 @@ class Schema:
                 "This schema says whose row each one is, which arrays cannot: a fit of them would "
                 "promise its budget to a row, and a person would have a worse promise. Use "
                 "privet.fit_table(model, schema, table), or pass as_rows=True and divide the "
-                "budget with privet.privacy.group.per_row."
+                "budget with budget.per_row(schema.group_size)."
             )
         return encoding.encode(self, table, dtype)
 

@@ -9,10 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from privet.errors import DeclarationError
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from privet.privacy.group import for_group
-from privet.privacy.guarantee import Guarantee
-from privet.privacy.odds import (
+from privet.privacy.attacker import (
     RARE,
     attacker_accuracy,
     converted,
@@ -22,6 +19,8 @@ from privet.privacy.odds import (
     posterior,
     sure_odds,
 )
+from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.guarantee import Guarantee
 from privet.statement.facts import Fact, Section, at_most, percent
 from privet.statement.wording import fact, say, section
 
@@ -180,7 +179,7 @@ def several_rows(guarantee: Guarantee, counted: int) -> Fact:
 
 def _for(claim: Budget, size: int) -> Budget | None:
     try:
-        return for_group(claim, size)
+        return claim.for_group(size)
     except DeclarationError:
         return None  # so large that it is no promise
 

@@ -28,9 +28,7 @@ from privet.ledger.charge import Charge, check_ledger
 from privet.models.labels import declared_classes, encode_labels
 from privet.models.tables import encoded
 from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
-from privet.privacy.composite import concentrated
-from privet.privacy.concentrated import ConcentratedCurve
-from privet.privacy.curves import Curve, PureCurve
+from privet.privacy.curves import ConcentratedCurve, Curve, PureCurve
 from privet.privacy.event import not_private
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.kinds import SearchEvent
@@ -280,7 +278,7 @@ def whole_curve(budget: Budget) -> Curve:
     """
     if isinstance(budget, PureDP):
         return PureCurve(budget.epsilon)
-    rho = concentrated(budget) if isinstance(budget, ApproxDP) else budget.facts()["rho"]
+    rho = budget.additive.amount if isinstance(budget, ApproxDP) else budget.facts()["rho"]
     return ConcentratedCurve(rho)
 
 

@@ -30,7 +30,6 @@ from privet.mechanisms.selection import (
     selection_epsilon,
 )
 from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
-from privet.privacy.composite import concentrated
 from privet.randomness import Randomness
 from privet.tuning._search import (
     Found,
@@ -103,7 +102,7 @@ class PartitionSearch(PrivateSearch):
     def _part(self) -> Budget:
         """What one fit may cost, and the selection."""
         whole = self._whole()
-        return ZCDP(concentrated(whole)) if isinstance(whole, ApproxDP) else whole
+        return ZCDP(whole.additive.amount) if isinstance(whole, ApproxDP) else whole
 
     def _selection(self) -> Method:
         """The smaller noise for this kind of budget, unless the paper's is asked for."""

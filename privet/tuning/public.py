@@ -2,7 +2,7 @@
 
 Guarantee
 ---------
-The fits share the budget (``privacy/composite.py``) and add up to it; comparing released models on
+The fits share the budget (``Budget.split``) and add up to it; comparing released models on
 public rows is post-processing and costs nothing. All the models are paid for, so all are kept.
 
 Sharing the budget is never worse than sharing the rows: for pure budgets the noise relative to the
@@ -18,7 +18,6 @@ import numpy as np
 
 from privet.errors import DeclarationError
 from privet.privacy import Budget, Event
-from privet.privacy.composite import split
 from privet.randomness import Randomness
 from privet.tuning._search import Found, PrivateSearch, Shape, Table, mistakes, refuse_unproved
 
@@ -85,7 +84,7 @@ class PublicSearch(PrivateSearch):
     def _check_candidates(
         self, table: Table, shape: Shape, candidates: Sequence[dict[str, Any]]
     ) -> None:
-        budgets = split(self._whole(), [1.0] * len(candidates))
+        budgets = self._whole().split([1.0] * len(candidates))
         for model in self._models(table, candidates, budgets):
             refuse_unproved(model, table.x, table.y)
             model._numbers(*self._rows(), reset=False)
@@ -98,7 +97,7 @@ class PublicSearch(PrivateSearch):
         randomness: Randomness,
     ) -> Found:
         m = len(candidates)
-        models = self._models(table, candidates, split(self._whole(), [1.0] * m))
+        models = self._models(table, candidates, self._whole().split([1.0] * m))
         fitted = self._fitted(models, table, [np.arange(table.n)] * m)
         x, y = self._rows()
         counts = [mistakes(model, x, np.asarray(y)) for model in fitted]

@@ -25,13 +25,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.mechanisms.counts import Histogram
 from privet.privacy import ZCDP, ApproxDP, Budget, Event, PureDP
 from privet.privacy.curves import Curve, PureCurve, renyi_epsilon
 from privet.privacy.stopping import Runs, StoppingCurve, runs_with_mean
 from privet.randomness import Randomness
-from privet.solve import largest
 from privet.tuning._search import (
     Found,
     PrivateSearch,

@@ -18,7 +18,7 @@ from privet.evaluation.run import plan
 from privet.evaluation.shares import shares
 from privet.evaluation.tables import tables
 from privet.mechanisms.counts import Histogram
-from privet.privacy.composite import within
+from privet.privacy.compose import Composition
 from privet.report.evaluation import fragment
 from tests.evaluation.models import ROWS, model, table
 
@@ -66,7 +66,7 @@ def test_every_kind_of_budget_is_claimed_as_given(budget: Any) -> None:
     found = evaluate(model(), x, y, budget=budget, groups=groups, group_values=["many", "few"])
     claim = found.guarantee.budget
     assert claim == (PureDP(1.0) if budget == 1.0 else budget)
-    assert within(found.guarantee.event.parts, claim)
+    assert claim.keeps(Composition(found.guarantee.event.parts))
     assert len(found.guarantee.event.parts) == 3
     assert found.guarantee.private
     assert "evaluated" in found.guarantee.unit

@@ -15,14 +15,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from privet import ZCDP, ApproxDP, PureDP
+from privet.bisection import largest
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.ledger.account import Terms, costs_for, declared_terms, terms_from_json
 from privet.ledger.entry import Totals
 from privet.privacy import Budget, Event, Filter
 from privet.privacy.compose import FILTER_ORDERS, UNITS_PER_ONE, add_costs, costs, units
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
-from privet.privacy.group import for_group, per_row
-from privet.solve import largest
 from tests.strategies import budgets, event, events, gaussian_event, pure_event
 
 PARTS = {"a": (0, 500), "b": (500, 1000)}
@@ -116,8 +115,8 @@ def test_a_cap_for_persons_is_the_cap_of_their_group(cap: Budget, k: int) -> Non
     assert count == math.floor(1.0 / (0.01 * k) + 1e-9) or isinstance(cap, ZCDP)
     one = made.claim
     whole = type(one)(count * next(iter(one.facts().values())) * (1 - 1e-12))
-    assert cap.covers(for_group(whole, k))
-    assert not cap.covers(for_group(type(one)(next(iter(whole.facts().values())) * 1.2), k))
+    assert cap.covers(whole.for_group(k))
+    assert not cap.covers(type(one)(next(iter(whole.facts().values())) * 1.2).for_group(k))
 
 
 @pytest.mark.parametrize("k", [2, 3, 7])
@@ -257,7 +256,7 @@ def test_what_is_shown_as_fitting_fits_and_no_more(
 
 def for_group_claim(cap: ApproxDP, group: int) -> ApproxDP:
     """Nine tenths of what a row of a person may spend of a cap."""
-    found = per_row(ApproxDP(cap.epsilon * 0.9, cap.delta * 0.9), group)
+    found = ApproxDP(cap.epsilon * 0.9, cap.delta * 0.9).per_row(group)
     assert isinstance(found, ApproxDP)
     return found
 

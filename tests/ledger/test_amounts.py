@@ -18,8 +18,7 @@ from privet.errors import BudgetExceeded, LedgerError
 from privet.ledger.account import Terms, costs_for
 from privet.ledger.entry import GENESIS, totals_text
 from privet.privacy import Budget, Composition, Event
-from privet.privacy.compose import UNITS_PER_ONE, from_units, units
-from privet.privacy.composite import together
+from privet.privacy.compose import UNITS_PER_ONE, from_units, together, units
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.kinds import CompositeEvent, event_from_json
 from tests.strategies import event, gaussian_event, pure_event

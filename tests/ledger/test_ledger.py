@@ -20,8 +20,7 @@ from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.ledger import Receipt
 from privet.ledger.entry import GENESIS
 from privet.privacy import Budget, Event, Filter
-from privet.privacy.compose import add_costs, costs
-from privet.privacy.composite import together
+from privet.privacy.compose import add_costs, costs, together
 from tests.strategies import gaussian_event, pure_event
 
 Tamper = Callable[[str], None]

@@ -23,7 +23,7 @@ from privet.mechanisms.moments import (
 )
 from privet.models.standardize import MomentColumns, declared_ranges
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
-from privet.privacy.composite import split, within
+from privet.privacy.compose import Composition
 from privet.rows.mapped import MappedRows
 from tests.strategies import Array
 
@@ -117,7 +117,7 @@ def test_rounds_share_the_budget_and_draw_apart(budget: Budget) -> None:
     mechanism = PrivateMean(query, budget, rounds=3, insecure_seed=1)
     design = mechanism.design(500)
     assert len(design.event.curves) == 3
-    assert within([design.event], budget)
+    assert budget.keeps(Composition((design.event,)))
     once = PrivateMean(query, budget).design(500)
     ratio = design.noise.scale / once.noise.scale
     assert ratio == pytest.approx(3.0 if isinstance(budget, PureDP) else math.sqrt(3.0), rel=1e-3)
@@ -147,7 +147,7 @@ def test_the_share_is_the_smallest_that_is_precise_enough(budget: Budget) -> Non
     for n in (1000, 5000, 20_000):
         share = moments_share(budget, n, 10)
         if LEAST_SHARE < share < MOST_SHARE:
-            part = split(budget, (1.0 - share, share))[1]
+            part = budget.split((1.0 - share, share))[1]
             noise = design_of(part, n, 10).noise
             assert noise.coordinate_sd == pytest.approx(WANTED, rel=1e-3)
 
@@ -155,7 +155,7 @@ def test_the_share_is_the_smallest_that_is_precise_enough(budget: Budget) -> Non
 def test_the_event_costs_no_more_than_its_budget() -> None:
     for budget in BUDGETS:
         event = design_of(budget, 1000, 7).event
-        assert within([event], budget)
+        assert budget.keeps(Composition((event,)))
         assert event.private
         assert not design_of(budget, 1000, 7, seed=3).event.private
 

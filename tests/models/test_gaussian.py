@@ -17,7 +17,7 @@ from privet.errors import DeclarationError
 from privet.losses import JointHuber, Softmax
 from privet.minimise import minimise
 from privet.models.lifted import lifted_columns
-from privet.privacy.composite import within
+from privet.privacy.compose import Composition
 from privet.rows import checked_rows
 from tests.strategies import Array
 
@@ -152,7 +152,7 @@ def test_private_centers_find_the_blobs_and_are_paid_for() -> None:
         assert gaps.min(axis=0).max() < 0.1
     event = model.guarantee_.event
     assert [part.mechanism for part in event.parts] == ["objective", "moments"]
-    assert within(event.parts, ZCDP(5.0))
+    assert ZCDP(5.0).keeps(Composition(event.parts))
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
@@ -163,7 +163,7 @@ def test_all_stages_share_one_budget(budget: Any) -> None:
     ).fit(x, y)
     event = model.guarantee_.event
     assert [part.mechanism for part in event.parts] == ["objective", "moments", "moments"]
-    assert within(event.parts, budget)
+    assert budget.keeps(Composition(event.parts))
     text = " ".join(model.statement().split())
     assert "private standardisation" in text
     assert "private centers" in text

@@ -15,7 +15,7 @@ from privet.errors import BudgetExceeded, DataError, DeclarationError, NotConver
 from privet.mechanisms import objective
 from privet.minimise import minimise
 from privet.models.standardize import Standardised, declared_ranges
-from privet.privacy.composite import within
+from privet.privacy.compose import Composition
 from tests.strategies import Array
 
 BOUNDS = ([0.0, -50.0, 0.0], [20.0, 350.0, 1.0])
@@ -43,7 +43,7 @@ def test_one_event_covers_moments_and_fit(kind: Any, budget: Any) -> None:
     assert model.guarantee_.budget == budget
     assert model.guarantee_.private
     assert [part.mechanism for part in event.parts] == ["objective", "moments"]
-    assert within(event.parts, budget)
+    assert budget.keeps(Composition(event.parts))
     assert event.parts[0].regularization == model.regularization_
     # the shares are used up, not only kept
     spent = sum(
@@ -64,7 +64,7 @@ def test_in_a_large_table_the_moments_are_pure_and_the_fit_keeps_delta() -> None
     assert fit.claim.delta == budget.delta
     assert fit.claim.epsilon + moments.claim.epsilon == pytest.approx(1.0, abs=1e-9)
     assert fit.claim.epsilon + moments.claim.epsilon <= 1.0
-    assert within((fit, moments), budget)
+    assert budget.keeps(Composition((fit, moments)))
 
 
 def test_centers_and_scales_are_near_the_columns_own() -> None:

@@ -13,7 +13,7 @@ from scipy.stats import binom
 from privet import ZCDP, ApproxDP, LogisticRegression, PureDP
 from privet.planning import plan
 from privet.planning.prediction import COMFORTABLE, HOPELESS, TYPICAL_SHARE, Typical
-from privet.privacy.odds import attacker_accuracy
+from privet.privacy.attacker import attacker_accuracy
 from privet.rows import checked_rows
 from tests.report.models import one_hot
 from tests.strategies import EACH_BUDGET, name_of

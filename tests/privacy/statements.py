@@ -11,9 +11,8 @@ from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet.losses.margin import Logistic
 from privet.mechanisms import MECHANISMS
 from privet.privacy import Budget, Event
-from privet.privacy.composite import split, together
-from privet.privacy.guarantee import Guarantee
-from privet.privacy.receipt import Receipt
+from privet.privacy.compose import together
+from privet.privacy.guarantee import Guarantee, Receipt
 from privet.statement import Facts, File, statement_facts
 
 ASSUMED = ("the number of rows and columns", "each row's features, clipped to norm 1")
@@ -30,9 +29,7 @@ def guarantee(what: Event, **more: object) -> Guarantee:
 
 
 def composite(budget: Budget) -> Guarantee:
-    parts = [
-        event(part, name) for part, name in zip(split(budget, (3, 1)), MECHANISMS, strict=True)
-    ]
+    parts = [event(part, name) for part, name in zip(budget.split((3, 1)), MECHANISMS, strict=True)]
     return guarantee(together(parts, budget, "fit with intervals"))
 
 

@@ -13,15 +13,14 @@ from privet.errors import DeclarationError
 from privet.losses import Logistic
 from privet.mechanisms import MECHANISMS
 from privet.privacy import ZCDP, ApproxDP, Budget, Composition, Event, PureDP, event_from_json
-from privet.privacy.compose import costs, units
-from privet.privacy.composite import split, together
+from privet.privacy.compose import costs, together, units
 
 WHOLES = [PureDP(1.0), PureDP(0.3), ZCDP(0.125), ApproxDP(1.0, 1e-6), ApproxDP(0.1, 1e-9)]
 
 
 def parts_of(whole: Budget, shares: list[float]) -> list[Event]:
     return [
-        MECHANISMS["objective"](Logistic(), part).event(20_000, 5) for part in split(whole, shares)
+        MECHANISMS["objective"](Logistic(), part).event(20_000, 5) for part in whole.split(shares)
     ]
 
 
@@ -54,7 +53,7 @@ def test_a_claim_that_is_too_small_is_refused(whole: Budget) -> None:
     shares=st.lists(st.floats(0.01, 10.0), min_size=1, max_size=20),
 )
 def test_shares_never_add_up_to_more(whole: Budget, shares: list[float]) -> None:
-    parts = split(whole, shares)
+    parts = whole.split(shares)
     assert len(parts) == len(shares)
     if isinstance(whole, PureDP):
         assert math.fsum(part.facts()["epsilon"] for part in parts) <= whole.epsilon
@@ -82,4 +81,4 @@ def test_a_part_that_is_not_private_voids_the_whole() -> None:
 @pytest.mark.parametrize("shares", [[], [0.0, 1.0], [math.nan], [-1.0, 2.0]])
 def test_odd_shares_are_refused(shares: list[float]) -> None:
     with pytest.raises(DeclarationError, match="shares"):
-        split(PureDP(1.0), shares)
+        PureDP(1.0).split(shares)

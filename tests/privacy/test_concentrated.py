@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 from privet.errors import DeclarationError
-from privet.privacy.concentrated import ConcentratedCurve
-from privet.privacy.curves import GaussianCurve, curve_from_json, renyi_epsilon, tight_epsilon
+from privet.privacy.curves import (
+    ConcentratedCurve,
+    GaussianCurve,
+    curve_from_json,
+    renyi_epsilon,
+    tight_epsilon,
+)
 
 
 def test_it_covers_the_exponential_mechanism() -> None:

@@ -15,7 +15,6 @@ from privet.errors import DeclarationError
 from privet.ledger.account import Terms
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import gaussian_delta
-from privet.privacy.group import for_group, per_row
 from tests.strategies import EACH_BUDGET, gaussian_event, pure_event
 
 SIZES = st.integers(1, 12)
@@ -26,9 +25,9 @@ def hockey_stick(p: Any, q: Any, epsilon: float) -> float:
 
 
 def test_the_formulas() -> None:
-    assert for_group(PureDP(0.5), 4) == PureDP(2.0)
-    assert for_group(ZCDP(0.5), 4) == ZCDP(8.0)
-    grown = for_group(ApproxDP(0.5, 1e-6), 3)
+    assert PureDP(0.5).for_group(4) == PureDP(2.0)
+    assert ZCDP(0.5).for_group(4) == ZCDP(8.0)
+    grown = ApproxDP(0.5, 1e-6).for_group(3)
     assert isinstance(grown, ApproxDP)
     assert grown.epsilon == 1.5
     assert grown.delta == pytest.approx(1e-6 * (1 + math.exp(0.5) + math.exp(1.0)), rel=1e-12)
@@ -36,8 +35,8 @@ def test_the_formulas() -> None:
 
 @pytest.mark.parametrize("budget", EACH_BUDGET, ids=str)
 def test_one_row_is_itself(budget: Budget) -> None:
-    assert for_group(budget, 1) == budget
-    assert per_row(budget, 1) == budget
+    assert budget.for_group(1) == budget
+    assert budget.per_row(1) == budget
 
 
 @given(st.floats(0.01, 2.0), st.floats(1e-4, 0.1), st.integers(2, 5))
@@ -47,7 +46,7 @@ def test_a_chain_of_the_worst_steps_attains_it(epsilon: float, delta: float, k: 
     for _ in range(k):
         p.append(min(1.0, math.exp(epsilon) * p[-1] + delta))
     try:
-        group = for_group(ApproxDP(epsilon, delta), k)
+        group = ApproxDP(epsilon, delta).for_group(k)
     except DeclarationError:
         return
     assert isinstance(group, ApproxDP)
@@ -62,7 +61,7 @@ def test_no_chain_of_distributions_exceeds_it(rows: list[list[float]]) -> None:
     for epsilon in (0.1, 0.7):
         delta = max(max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon)) for p, q in pairs)
         try:
-            group = for_group(ApproxDP(epsilon, max(delta, 1e-14)), len(pairs))
+            group = ApproxDP(epsilon, max(delta, 1e-14)).for_group(len(pairs))
         except DeclarationError:
             continue
         assert isinstance(group, ApproxDP)
@@ -72,13 +71,13 @@ def test_no_chain_of_distributions_exceeds_it(rows: list[list[float]]) -> None:
 @given(st.floats(0.05, 1.0), st.floats(0.1, 2.0), st.integers(2, 4))
 def test_gaussian_noise_keeps_the_promise(shift: float, epsilon: float, k: int) -> None:
     """Moving k times as far costs k^2 rho exactly, and at most the grown delta."""
-    assert for_group(ZCDP(shift**2 / 2), k).facts()["rho"] == pytest.approx((k * shift) ** 2 / 2)
+    assert ZCDP(shift**2 / 2).for_group(k).facts()["rho"] == pytest.approx((k * shift) ** 2 / 2)
     delta = float(gaussian_delta(shift, epsilon))
     grown = delta * math.expm1(k * epsilon) / math.expm1(epsilon)
     if not (delta > 1e-12 and grown < 0.5):  # a budget has no larger delta
         return
     try:
-        group = for_group(ApproxDP(epsilon, delta), k)
+        group = ApproxDP(epsilon, delta).for_group(k)
     except DeclarationError:  # nothing is left of the promise
         return
     assert isinstance(group, ApproxDP)
@@ -87,7 +86,7 @@ def test_gaussian_noise_keeps_the_promise(shift: float, epsilon: float, k: int) 
 
 @given(st.sampled_from(EACH_BUDGET), SIZES)
 def test_the_way_back_never_exceeds_what_was_asked(budget: Budget, k: int) -> None:
-    again = for_group(per_row(budget, k), k)
+    again = budget.per_row(k).for_group(k)
     assert budget.covers(again)
     for name, asked in budget.facts().items():
         assert again.facts()[name] == pytest.approx(asked, rel=2e-5)
@@ -99,18 +98,26 @@ def test_a_persons_whole_cap_can_be_spent_at_once(thousandths: int, k: int) -> N
     amount = thousandths / 1000
     for budget, event in ((PureDP(amount), pure_event), (ZCDP(amount), gaussian_event)):
         terms = Terms(budget, group=k)
-        (share,) = per_row(budget, k).facts().values()
+        (share,) = budget.per_row(k).facts().values()
         terms.admit("people", terms.nothing(), event(share), None)  # raises where it does not fit
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, "2", True, None, math.nan])
 def test_a_size_is_a_number_of_rows(bad: Any) -> None:
-    for function in (for_group, per_row):
+    for function in (PureDP(1.0).for_group, PureDP(1.0).per_row):
         with pytest.raises(DeclarationError, match="size must be"):
-            function(PureDP(1.0), bad)
+            function(bad)
 
 
 def test_a_group_too_large_to_protect_is_refused() -> None:
     for budget in (PureDP(1.0), ZCDP(1.0), ApproxDP(1.0, 1e-6)):
         with pytest.raises(DeclarationError, match="must be between"):
-            for_group(budget, 10_000)
+            budget.for_group(10_000)
+
+
+def test_the_old_address_still_answers_and_says_where_it_moved() -> None:
+    from privet.privacy import group
+
+    for name in ("for_group", "per_row"):
+        with pytest.warns(FutureWarning, match=rf"budget\.{name}"):
+            assert getattr(group, name)(ZCDP(0.5), 3) == getattr(ZCDP(0.5), name)(3)

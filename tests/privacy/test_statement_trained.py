@@ -15,7 +15,6 @@ from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP, load
 from privet.datasets import census_schema
 from privet.kernels import InteractivePredictor, NonInteractiveClassifier
 from privet.models.trained import trained
-from privet.privacy.group import for_group
 from privet.privacy.guarantee import Guarantee, guarantee_from_json
 from privet.statement import account
 from privet.statement.making import Trained
@@ -133,7 +132,7 @@ def test_several_rows_are_never_promised_more_than_the_theorem_says(kind: str) -
         return
     for each in promised["several_rows"].value:
         if each["guarantee"] is not None:
-            assert each["guarantee"] == for_group(found.event.claim, each["rows"]).to_json()
+            assert each["guarantee"] == found.event.claim.for_group(each["rows"]).to_json()
 
 
 def test_two_rows_square_the_odds() -> None:

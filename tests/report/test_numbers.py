@@ -17,7 +17,7 @@ from privet.models.design import fit_of, released_mechanism
 from privet.noise import NOISES
 from privet.planning.bounds import coefficient_noise
 from privet.planning.marginal import coordinate_quantile, coordinate_tail
-from privet.privacy.odds import attacker_accuracy, detection, pairs, posterior, sure_odds
+from privet.privacy.attacker import attacker_accuracy, detection, pairs, posterior, sure_odds
 from privet.randomness import source
 from privet.report.pictures import coefficients
 from privet.report.released import Released

@@ -9,7 +9,6 @@ from sklearn.base import clone
 from privet import ZCDP, ApproxDP, LogisticRegression, PureDP
 from privet.kernels import KernelLogisticRegression
 from privet.privacy import Budget
-from privet.privacy.composite import concentrated
 from privet.privacy.stopping import StoppingCurve, runs_with_mean
 from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
 from tests.laws.releases.registry import (
@@ -68,7 +67,7 @@ def search(
 
 def partition(event: Any, budget: Budget, words: Words, of_fit: Any) -> list[Draw]:
     """Each fit at the whole budget on its own rows, and one selection."""
-    part = ZCDP(concentrated(budget)) if isinstance(budget, ApproxDP) else budget
+    part = ZCDP(budget.additive.amount) if isinstance(budget, ApproxDP) else budget
     pure = isinstance(part, PureDP)
     epsilon = part.epsilon if isinstance(part, PureDP) else (8.0 * part.facts()["rho"]) ** 0.5
     rows = (ROWS - HELD) // len(CANDIDATES)

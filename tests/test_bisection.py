@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.solve import largest
+from privet.bisection import largest
 
 powers = st.floats(-250.0, 250.0)
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import norm
 
 from privet import ZCDP, ApproxDP, PureDP
+from privet.privacy.attacker import detection, posterior, sure_odds
 from privet.privacy.curves import gaussian_delta
-from privet.privacy.odds import detection, posterior, sure_odds
 
 
 def tail(shift: float, epsilon: float) -> float:
