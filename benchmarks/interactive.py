@@ -22,8 +22,8 @@ from scipy.linalg import cholesky
 from scipy.linalg.blas import dtrsv
 
 from privet import ZCDP
+from privet.answers.dual import kernel_minimum
 from privet.kernels import Gaussian, InteractivePredictor, Linear
-from privet.kernels.dual import kernel_minimum
 from privet.losses.margin import Logistic
 from privet.mechanisms.kernel_minimiser import KernelMinimiser
 from privet.risk import RegularisedRisk

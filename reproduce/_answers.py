@@ -11,10 +11,10 @@ import tables
 from numpy.typing import NDArray
 
 from privet import ZCDP, ApproxDP, PureDP
+from privet.answers.dual import Expansion, kernel_minimum
+from privet.answers.sessions import FunctionSession
 from privet.errors import PrivetWarning
 from privet.kernels import Gaussian, InteractivePredictor, Kernel, SemiInteractiveClassifier
-from privet.kernels.dual import Expansion, kernel_minimum
-from privet.kernels.sessions import FunctionSession
 from privet.losses.margin import MarginLoss
 from privet.mechanisms.function import FunctionDesign, function_design, function_rho
 from privet.privacy import Budget

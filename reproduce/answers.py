@@ -19,11 +19,11 @@ from _answers import Array, neighbours, prediction_table, transcript_losses
 from scipy.sparse.linalg import eigsh
 
 from privet import ZCDP, ApproxDP, PureDP
+from privet.answers.dual import kernel_minimum
+from privet.answers.non_interactive import linear_rounds
+from privet.answers.sessions import FunctionSession, Predict, SparseSession
 from privet.bisection import largest
 from privet.kernels import Gaussian
-from privet.kernels.dual import kernel_minimum
-from privet.kernels.non_interactive import linear_rounds
-from privet.kernels.sessions import FunctionSession, Predict, SparseSession
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss
 from privet.mechanisms.distinguishing import Space, distinguishing_design
 from privet.mechanisms.function import function_design

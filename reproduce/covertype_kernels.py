@@ -26,8 +26,8 @@ from _common import HERE, SEED, Array, table, tell, write
 from numpy.typing import NDArray
 
 from privet import ApproxDP
+from privet.features.fourier import default_frequencies
 from privet.kernels import KernelSVC
-from privet.kernels.declared import default_frequencies
 from privet.minimise import minimise
 from privet.models.standardize import Ranges, Standardisation
 from privet.privacy.budget import Budget

@@ -22,8 +22,8 @@ import tables
 from _common import HERE, SEED, Array, Data, adult, kdd99, table, tell, write
 
 from privet import ApproxDP
+from privet.features.named import WIDTHS
 from privet.kernels import KernelLogisticRegression
-from privet.kernels.features import WIDTHS
 
 MULTIPLES = (1 / 64, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
 EPSILONS = (0.2, 1.0, 4.0)

@@ -1,9 +1,17 @@
-"""Kernel classifiers: public feature maps, and three ways of answering queries."""
+"""Kernel classifiers: public feature maps, and three ways of answering queries.
 
-from privet.kernels.estimators import KERNEL_MODELS, KernelLogisticRegression, KernelSVC
-from privet.kernels.features import PublicNystroem, RandomFourierFeatures, features_from_json
-from privet.kernels.interactive import InteractivePredictor
-from privet.kernels.kernels import (
+The door to ``privet.features`` (kernels and maps), to the two models that are linear in a kernel's
+features, and to ``privet.answers``.
+"""
+
+from privet.answers import (
+    InteractivePredictor,
+    NonInteractiveClassifier,
+    SemiInteractiveClassifier,
+    Transcript,
+    load_transcript,
+)
+from privet.features import (
     KERNELS,
     Gaussian,
     Kernel,
@@ -11,13 +19,14 @@ from privet.kernels.kernels import (
     Linear,
     Matern,
     Polynomial,
+    PublicNystroem,
+    RandomFourierFeatures,
     Spectrum,
     SuppliedKernel,
+    features_from_json,
     kernel_from_json,
 )
-from privet.kernels.non_interactive import NonInteractiveClassifier
-from privet.kernels.semi_interactive import SemiInteractiveClassifier
-from privet.kernels.transcript import Transcript, load_transcript
+from privet.kernels.estimators import KERNEL_MODELS, KernelLogisticRegression, KernelSVC
 
 __all__ = [
     "KERNELS",

@@ -14,18 +14,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from privet._checks import positive_whole
+from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.kernels.base import Array, Kernel, count
-from privet.kernels.declared import (
-    declared_kernel,
-    declared_weights,
-    default_frequencies,
-    told_features,
-)
-from privet.kernels.features import declared_count
-from privet.kernels.frequencies import draw_frequencies, spherical
-from privet.kernels.maps import FourierMap, LandmarkMap, weighted, whitener
-from privet.kernels.objects import SuppliedKernel
+from privet.features.fourier import FourierMap, default_frequencies, draw_frequencies, spherical
+from privet.features.kernel import Kernel, count
+from privet.features.landmarks import LandmarkMap, whitener
+from privet.features.maps import weighted
+from privet.features.named import declared_kernel, declared_weights
+from privet.features.objects import SuppliedKernel
 from privet.kernels.regularization import least_regularized
 from privet.models._base import PrivateLinearClassifier
 from privet.models._numbers import table_shape
@@ -127,7 +124,7 @@ class KernelClassifier(PrivateLinearClassifier):
         """How many random frequencies: declared, or by the public rule."""
         if self.n_frequencies == "auto":
             return default_frequencies(n, as_budget(self.budget))
-        return declared_count("n_frequencies", self.n_frequencies)
+        return positive_whole("n_frequencies", self.n_frequencies)
 
     def _planned(self, shape: tuple[int, int], *declared: Any) -> Any:
         """Draws the frequencies first: how many is part of the design."""
@@ -240,3 +237,27 @@ class KernelClassifier(PrivateLinearClassifier):
         else:
             fits = True
         return fits and super()._sound()
+
+
+def told_features(
+    features: FeatureMap | None, kernel: Kernel, width: int, public_points: Any, norm: float
+) -> list[str]:
+    """What a statement says about the map and the kernel behind it."""
+    if features is not None:
+        return [
+            f"the feature map ({width} features, clipped to Euclidean norm {norm:g}), made without "
+            "the rows as asserted by the user"
+        ]
+    supplied = isinstance(kernel, SuppliedKernel)
+    named = f"a supplied kernel with K(x, x) held to {kernel.bound:g}" if supplied else str(kernel)
+    told = [f"the kernel, {named}"]
+    if supplied:
+        told.append("that the supplied kernel is positive semidefinite, as asserted by the user")
+    if public_points is None:
+        told.append(f"{width} random features of norm 1, drawn without looking at the rows")
+    else:
+        told.append(
+            f"{count(public_points)} public points, declared public by the user; {width} features "
+            f"of Euclidean norm at most {norm:g}"
+        )
+    return told

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from privet.kernels.base import Kernel
+from privet.features.kernel import Kernel
 from privet.kernels.classifier import KernelClassifier
 from privet.models.exported import exported
 from privet.models.linear import LinearSVC, LogisticRegression

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from privet import ZCDP
+from privet.answers.journal import _TURNS
 from privet.errors import DataError, DeclarationError, PrivetError
 from privet.kernels import Gaussian, InteractivePredictor, Linear, load_transcript
-from privet.kernels.holders import _TURNS
 from tests.kernels.people import queries, table
 
 X, Y = table(60)

@@ -7,11 +7,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-import privet.kernels.gram as gram
+import privet.answers.dual as dual
+from privet.answers.dual import Expansion, kernel_minimum
 from privet.errors import DeclarationError
+from privet.features.kernel import Kernel
 from privet.kernels import Gaussian, Linear, Matern, Polynomial, Spectrum
-from privet.kernels.base import Kernel
-from privet.kernels.dual import Expansion, kernel_minimum
 from privet.losses.margin import HingeLoss, HuberHinge, Logistic, MarginLoss, SmoothHinge
 from privet.mechanisms.kernel_minimiser import KernelMinimiser
 from privet.minimise import minimise
@@ -161,8 +161,8 @@ def test_blocks_computed_anew_give_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     x, y = table(90)
     known = facts(Logistic(), 1e-2, 90, Gaussian(0.5))
     held = solved(known, Gaussian(0.5), x, y)
-    monkeypatch.setattr(gram, "LARGEST_HELD", 10)
-    monkeypatch.setattr(gram, "BLOCK", 32)
+    monkeypatch.setattr(dual, "LARGEST_HELD", 10)
+    monkeypatch.setattr(dual, "BLOCK", 32)
     anew = solved(known, Gaussian(0.5), x, y)
     np.testing.assert_allclose(anew.coefficients, held.coefficients, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(anew(x), held(x), atol=1e-7)

@@ -17,6 +17,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import privet
 from privet import ZCDP, ApproxDP, LinearSVC, PureDP
 from privet.errors import BudgetExceeded, DataError, DeclarationError
+from privet.features.fourier import default_frequencies
+from privet.features.named import WIDTHS
 from privet.kernels import (
     KERNEL_MODELS,
     Gaussian,
@@ -35,8 +37,6 @@ from privet.kernels import (
     SuppliedKernel,
 )
 from privet.kernels.classifier import KernelClassifier
-from privet.kernels.declared import default_frequencies
-from privet.kernels.features import WIDTHS
 from privet.ledger import Ledger
 from privet.randomness import source
 from tests.kernels.test_kernels import jaccard

@@ -19,6 +19,8 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.utils.estimator_checks import check_estimator
 
 from privet.errors import DataError, DeclarationError
+from privet.features.fourier import draw_frequencies, spherical
+from privet.features.landmarks import whitener
 from privet.kernels import (
     Gaussian,
     Kernel,
@@ -31,8 +33,6 @@ from privet.kernels import (
     Spectrum,
     features_from_json,
 )
-from privet.kernels.frequencies import draw_frequencies, spherical
-from privet.kernels.maps import whitener
 from privet.randomness import source
 from tests.kernels.test_kernels import NUMERIC
 

@@ -10,6 +10,7 @@ import pytest
 
 from privet import ZCDP, Ledger
 from privet.errors import DataError
+from privet.features.numeric import Gaussian, Laplacian
 from privet.kernels import (
     InteractivePredictor,
     KernelSVC,
@@ -17,7 +18,6 @@ from privet.kernels import (
     SemiInteractiveClassifier,
     SuppliedKernel,
 )
-from privet.kernels.kernels import Gaussian, Laplacian
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(1.0)], ids=str)

@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from privet import ZCDP, Ledger, PureDP
+from privet.answers.non_interactive import LARGEST_NET, ball_net, linear_rounds, net_rounds
 from privet.audit.finding import FALSE_ALARM
 from privet.errors import DeclarationError
 from privet.kernels import Gaussian, Linear, NonInteractiveClassifier, Spectrum
-from privet.kernels.non_interactive import LARGEST_NET, ball_net, linear_rounds, net_rounds
 from privet.losses.margin import Logistic
 from privet.mechanisms.distinguishing import Space, distinguishing_design
 from privet.privacy import Budget

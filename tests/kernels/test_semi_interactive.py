@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 
 from privet import ZCDP, ApproxDP, Ledger, PureDP
+from privet.answers.dual import kernel_minimum
+from privet.answers.semi_interactive import METHODS, shortest_fit, span
 from privet.audit.finding import FALSE_ALARM
 from privet.errors import DataError, DeclarationError
 from privet.kernels import Gaussian, Polynomial, SemiInteractiveClassifier, Spectrum
-from privet.kernels.dual import kernel_minimum
-from privet.kernels.semi_interactive import METHODS, shortest_fit, span
 from privet.mechanisms.projection import prediction_stretch
 from privet.privacy import Budget
 from privet.randomness import SystemRandomness

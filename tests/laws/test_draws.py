@@ -28,7 +28,7 @@ READERS = {
     "noise.py",
     "mechanisms/distinguishing.py",
     "mechanisms/sparse_vector.py",
-    "kernels/frequencies.py",
+    "features/fourier.py",
     "datasets.py",
     "tuning/_search.py",
     "tuning/stopping.py",

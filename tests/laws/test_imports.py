@@ -34,7 +34,7 @@ BELOW_MECHANISMS = {
     "privacy",
 }
 BELOW_MODELS = BELOW_MECHANISMS | {"mechanisms", "ledger", "statement"}
-BELOW_USES = BELOW_MODELS | {"models", "kernels"}
+BELOW_USES = BELOW_MODELS | {"features", "models", "answers", "kernels"}
 BELOW_EDGES = BELOW_USES | {
     "audit",
     "datasets",
@@ -65,8 +65,10 @@ ROOMS: dict[str, set[str]] = {
     "ledger": WORDS | {"bisection", "grid", "privacy"},
     "statement": WORDS | {"bisection", "privacy", "ledger"},
     "mechanisms": BELOW_MECHANISMS,
-    "models": BELOW_MODELS,
-    "kernels": BELOW_MODELS | {"models"},
+    "features": WORDS | {"rows", "randomness", "privacy"},
+    "models": BELOW_MODELS | {"features"},
+    "answers": BELOW_MODELS | {"features", "models"},
+    "kernels": BELOW_MODELS | {"features", "models", "answers"},
     "store": BELOW_USES,
     "datasets": BELOW_MODELS,
     "audit": BELOW_USES,

@@ -19,10 +19,11 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.kernels.base import Kernel, count
-from privet.kernels.declared import declared_kernel
-from privet.kernels.objects import SuppliedKernel
+from privet.features.kernel import Kernel, count
+from privet.features.named import declared_kernel
+from privet.features.objects import SuppliedKernel
 from privet.ledger.charge import Charge, check_ledger
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss
 from privet.models._numbers import numbers, refuse_unsound, table_shape
@@ -33,7 +34,6 @@ from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.kinds import regularization_of
 
-Array = NDArray[np.float64]
 LOSSES: dict[str, Callable[[float], MarginLoss]] = {
     "logistic": lambda h: Logistic(),
     "huber": lambda h: HuberHinge(h),

@@ -10,12 +10,8 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from privet._types import Array
 from privet.errors import DeclarationError
-
-Array = NDArray[np.float64]
 
 
 class Kernel(ABC):

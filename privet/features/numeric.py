@@ -19,9 +19,10 @@ from scipy.special import gamma as gamma_function
 from scipy.special import kve
 from sklearn.metrics.pairwise import laplacian_kernel
 
+from privet._checks import norm_bound, positive
+from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.kernels.base import Array, Kernel, count
-from privet.risk import norm_bound, positive
+from privet.features.kernel import Kernel, count
 from privet.rows.ball import in_ball
 
 # Beyond this a squared distance would be infinite; no kernel tells such points apart.

@@ -6,19 +6,19 @@ import os
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from privet._types import Array
+from privet.answers import records
+from privet.answers.answering import KernelAnswering
 from privet.errors import DataError
-from privet.kernels import records
-from privet.kernels._answering import KernelAnswering
-from privet.kernels.base import count
-from privet.kernels.kernels import kernel_from_json
+from privet.features.kernel import count
+from privet.features.named import kernel_from_json
 from privet.privacy.budget import budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
 from privet.privacy.kinds import regularization_of
 
-Array = NDArray[np.float64]
 Model = TypeVar("Model", bound="ReleasedExpansion")
 BLOCK_NUMBERS = 1 << 24
 

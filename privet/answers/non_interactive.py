@@ -12,14 +12,14 @@ import math
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privet._types import Array
+from privet.answers.dual import kernel_minimum
+from privet.answers.expansion import ReleasedExpansion
 from privet.errors import DeclarationError
+from privet.features.kernel import Kernel, count
+from privet.features.numeric import Linear
 from privet.grid import grid_exponent, round_to_grid
-from privet.kernels.base import Kernel, count
-from privet.kernels.dual import kernel_minimum
-from privet.kernels.expansion import ReleasedExpansion
-from privet.kernels.numeric import Linear
 from privet.mechanisms.distinguishing import (
     DistinguishingDesign,
     Space,
@@ -29,7 +29,6 @@ from privet.models._numbers import table_shape
 from privet.privacy import Budget, Event
 from privet.randomness import Randomness, source
 
-Array = NDArray[np.float64]
 #: Points that a net may have: each is scored in every round.
 LARGEST_NET = 100_000
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Array
+from privet.answers.records import FORMAT, Record, queries_in, queries_out, read, write
 from privet.errors import DataError
-from privet.kernels.records import FORMAT, Record, queries_in, queries_out, read, write
 from privet.privacy.guarantee import Guarantee, guarantee_from_json
 
-Array = NDArray[np.float64]
 Key = Any
 
 

@@ -10,19 +10,25 @@ import os
 import warnings
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from privet._types import Array
+from privet.answers import journal, records
+from privet.answers.curated import Curated
+from privet.answers.dual import kernel_minimum
+from privet.answers.sessions import (
+    VECTOR_RANK,
+    ExplicitMap,
+    FunctionSession,
+    Session,
+    SparseSession,
+    VectorSession,
+)
+from privet.answers.transcript import Transcript, load_transcript
 from privet.errors import DataError, DeclarationError, PrivetWarning
-from privet.kernels import journal, records
-from privet.kernels._curated import Curated
-from privet.kernels.base import Kernel
-from privet.kernels.dual import kernel_minimum
-from privet.kernels.kernels import kernel_from_json
-from privet.kernels.sessions import FunctionSession, Session, SparseSession
-from privet.kernels.transcript import Transcript, load_transcript
-from privet.kernels.vector import VECTOR_RANK, ExplicitMap, VectorSession
+from privet.features.kernel import Kernel
+from privet.features.named import kernel_from_json
 from privet.mechanisms.function import FunctionDesign, function_design
 from privet.mechanisms.output import OutputPerturbation
 from privet.mechanisms.sparse_vector import SparseVectorDesign, sparse_vector_design
@@ -31,7 +37,6 @@ from privet.privacy import Budget, Event
 from privet.privacy.budget import budget_from_json
 from privet.rows.mapped import MappedRows
 
-Array = NDArray[np.float64]
 DECLARED = ("mechanism", "loss", "h", "queries", "failure_probability")
 
 

@@ -16,14 +16,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from privet._types import Array
+from privet.answers.dual import kernel_minimum
+from privet.answers.expansion import ReleasedExpansion
 from privet.bisection import largest
 from privet.errors import DeclarationError
-from privet.kernels.base import Kernel, count
-from privet.kernels.dual import kernel_minimum
-from privet.kernels.expansion import ReleasedExpansion
-from privet.kernels.maps import LandmarkMap, whitener
+from privet.features.kernel import Kernel, count
+from privet.features.landmarks import LandmarkMap, whitener
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.projection import (
     ProjectionDesign,
@@ -36,7 +36,6 @@ from privet.privacy import Budget, Event
 from privet.randomness import source
 from privet.rows.mapped import MappedRows
 
-Array = NDArray[np.float64]
 METHODS = ("span", "kernel_noise", "tddl")
 
 

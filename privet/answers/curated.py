@@ -13,16 +13,16 @@ from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from privet._types import Array
+from privet.answers import journal
+from privet.answers.answering import KernelAnswering
+from privet.answers.journal import Hold, take
+from privet.answers.sessions import Session, VectorSession
+from privet.answers.transcript import Transcript, load_transcript
 from privet.errors import DataError, DeclarationError
-from privet.kernels import journal
-from privet.kernels._answering import KernelAnswering
-from privet.kernels.holders import Hold, take
-from privet.kernels.sessions import Session
-from privet.kernels.transcript import Transcript, load_transcript
-from privet.kernels.vector import VectorSession
 from privet.mechanisms.function import MOST_RESUMED
 from privet.models._numbers import table_shape
 from privet.models._published import refuse_published
@@ -30,8 +30,6 @@ from privet.privacy import Event
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.kinds import regularization_of
 from privet.randomness import source
-
-Array = NDArray[np.float64]
 
 
 class Curated(KernelAnswering):

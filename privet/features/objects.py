@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.feature_extraction import DictVectorizer
 
+from privet._checks import positive
+from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.kernels.base import Array, Kernel, count
-from privet.risk import positive
+from privet.features.kernel import Kernel, count
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privet._types import Array
 from privet.errors import NotConverged
-from privet.kernels.base import Kernel, count
-from privet.kernels.gram import Gram
+from privet.features.kernel import Kernel, count
 from privet.losses.margin import HingeLoss, MarginLoss
 from privet.mechanisms.kernel_minimiser import COEFFICIENTS
 from privet.minimise.certified import one_thread
 from privet.risk import RegularisedRisk
-
-Array = NDArray[np.float64]
 
 # A quadratic phase takes a handful of steps and the damped phase a few dozen; the cap stops only a
 # kernel that is not positive semidefinite.
@@ -43,6 +40,10 @@ ROUGH_STEPS = 20
 # A step along a direction is at most this long, and Newton's own where the slope has ended there.
 LONGEST = 2.0**20
 FLAT = 1e-6
+# Rows up to which the Gram matrix is held: 22,000 are 3.9 GB in double precision.
+LARGEST_HELD = 22_000
+BLOCK = 1_000
+_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def kernel_minimum(
 ) -> Expansion:
     """The minimiser with ``|grad J| <= tolerance`` in the kernel's space; raises or returns.
 
-    ``targets`` are -1 and +1. Memory is ``8 n^2`` bytes up to ``gram.LARGEST_HELD``; beyond that
+    ``targets`` are -1 and +1. Memory is ``8 n^2`` bytes up to ``LARGEST_HELD``; beyond that
     the Gram matrix is computed anew for every product.
     """
     assert isinstance(risk.loss, MarginLoss)  # the one family with a scalar dual
@@ -226,3 +227,34 @@ class _Search:
         kept = np.flatnonzero(state.beta)
         points = x[kept] if hasattr(x, "shape") else [x[i] for i in kept]
         return Expansion(kernel, points, state.beta[kept], math.sqrt(state.square), gradient)
+
+
+class Gram:
+    """``K`` of the training rows with its products, held where it fits and else computed anew."""
+
+    def __init__(self, kernel: Kernel, x: Any) -> None:
+        self._kernel, self._x, self.n = kernel, x, count(x)
+        self._held: Array | None = None
+        if self.n <= LARGEST_HELD:
+            self._held = np.empty((self.n, self.n))
+            for start in range(0, self.n, BLOCK):
+                self._held[start : start + BLOCK] = kernel(x[start : start + BLOCK], x)
+
+    def __matmul__(self, v: Array) -> Array:
+        if self._held is not None:
+            return np.asarray(self._held @ v)
+        out = np.empty(self.n)
+        for start in range(0, self.n, BLOCK):
+            rows = self._kernel(self._x[start : start + BLOCK], self._x)
+            out[start : start + BLOCK] = rows @ v
+        return out
+
+    def norm_above(self, r: Array) -> float:
+        """``sqrt(r'Kr)`` with the rounding of the product on the safe side."""
+        total = float(np.abs(r).sum())
+        # each of the n sums of n products is off by at most n units of R^2 |r|_1
+        slack = 2.0 * self.n * _UNIT * self._kernel.bound * total * total
+        square, most = float(r @ (self @ r)), math.sqrt(self._kernel.bound) * total
+        if square < -slack:  # not a kernel in floating point: only the bound on it is believed
+            return most
+        return min(math.sqrt(max(square, 0.0) + slack), most)
