@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from privet import ZCDP, ApproxDP, LargeMarginGaussian, PureDP, fit_with_intervals
 from privet.errors import RegularizationRaised
 from privet.inference import Intervals
-from privet.inference.subject import subject
+from privet.inference.released_model import released_model
 from privet.minimise import minimise
 from privet.privacy import Budget
 
@@ -152,7 +152,7 @@ def measured(cell: Cell, replicates: int) -> dict[str, Any]:
             model, found = fit_with_intervals(
                 cell.model(seed), x[sample], y[sample], budget=cell.budget
             )
-        risk = subject(model).design.risk
+        risk = released_model(model).design.risk
         everyone = model._rows(x, risk.loss.targets(y))
         best = minimise(risk, everyone, tolerance=1e-6, start=best).certified()
         for one, hits in ((found, covered), (decisions(found, points), decided)):

@@ -29,15 +29,14 @@ from _weighted import Distinct, distinct, minimisers, moments
 from tables.columns import Column, each
 
 from privet import ZCDP, PureDP
-from privet.inference.mixture import quantile
-from privet.inference.variance import FitNoise, Uncertainty
-from privet.inference.wang2018 import WiderUncertainty
+from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty
 from privet.losses import HuberHinge, Logistic
 from privet.losses.base import Array
 from privet.losses.margin import MarginLoss
 from privet.mechanisms import MECHANISMS, Design
 from privet.mechanisms.matrix import SecondMoments
 from privet.mechanisms.two_matrices import TwoMatrices
+from privet.planning.marginal import quantile
 from privet.randomness import InsecureSeed
 
 RESULTS = HERE / "wang2018.json"

@@ -71,8 +71,7 @@ def intervals(
     The budget is for the unit that the model's own guarantee names. The intervals are for the
     minimiser of the regularised population risk.
     """
-    from privet.inference.files import content, to_json
-    from privet.inference.plot import drawable
+    from privet.inference.display import drawable
 
     budget = budget_from(epsilon, delta, rho)
     if dataset is not None and ledger is None:
@@ -88,12 +87,12 @@ def intervals(
     with paying(out, ledger, force=force) as paid:
         found = computed(required(model, "MODEL"), required(data, "DATA"), how, options)
         shown = found.together("sidak") if joint else found
-        paid.keep("intervals", content(shown))
+        paid.keep("intervals", shown.file_text())
         paid.deliver()
         if plot is not None:
             write_through(plot, shown.plot, replace=force, mode=0o644)
         if json:
-            as_json(to_json(shown))
+            as_json(shown.to_json())
         else:
             typer.echo(clean(shown.summary()))
             facts([("Written", str(place)) for place in (out, plot) if place is not None])

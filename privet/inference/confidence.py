@@ -5,28 +5,37 @@
 
 What the intervals are made of: the released coefficients, the public law of their noise, and two
 matrices that are released with noise of their own for the budget asked for (``mechanisms/matrix``).
+A fit and its intervals can share one budget: it is split before anything is read and charged once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 
+from privet._checks import is_number
 from privet.errors import DataError, DeclarationError, quietly
-from privet.inference.geometry import Geometry, Named
 from privet.inference.intervals import Intervals, confidence_level
-from privet.inference.predicted import refuse_useless
-from privet.inference.subject import Subject, subject
-from privet.inference.variance import Uncertainty
-from privet.inference.wang2018 import WiderUncertainty
+from privet.inference.released_model import (
+    NamedDirections,
+    ParameterLayout,
+    ReleasedModel,
+    refuse_unsuited,
+    released_model,
+)
+from privet.inference.uncertainty import Uncertainty, WiderUncertainty
+from privet.inference.usefulness import prediction, refuse_useless
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.mechanisms.two_matrices import TwoMatrices
-from privet.models.tables import labelled_rows
+from privet.models.carried import carrying
+from privet.models.tables import encoded, for_schema, labelled_rows
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
+from privet.privacy.compose import together
 from privet.privacy.guarantee import Guarantee, today
 from privet.randomness import source
 from privet.risk import RegularisedRisk
@@ -36,6 +45,11 @@ from privet.schema import Schema
 CALIBRATIONS = (None, "wang2018")
 #: Seeded studies draw the matrices' noise from another stream than the fit's.
 STREAM = 1 << 32
+#: A fit's share of one budget for both: the first of these that leaves the intervals enough to be
+#: useful. Where there is enough, nine tenths make the shortest intervals: most of their length is
+#: the fit's own noise.
+SHARES = (0.9, 0.8, 0.7, 0.6, 0.5)
+NAME = "fit with confidence intervals"
 WORD_OF_THE_CALLER = (
     "that the rows are those the model was trained on: only their number was compared"
 )
@@ -54,15 +68,29 @@ def confidence_intervals(
 ) -> Intervals:
     """Private confidence intervals for a fitted linear or large-margin Gaussian classifier.
 
-    ``X`` and ``y`` are the rows that the model was trained on; that they are is the caller's word.
-    A model that carries a schema also takes its raw table, without ``y``.
-    ``budget`` is spent on top of the fit's, for the same unit (a row, or a person's rows). It is
-    charged to ``ledger``, by default the model's own. The intervals are for the minimiser of the
-    regularised population risk.
+    The intervals are for the minimiser of the regularised population risk.
 
-    ``calibration="wang2018"`` is the construction of Wang, Kifer and Lee (2018), for comparison.
+    Parameters
+    ----------
+    model : LogisticRegression, LinearSVC or LargeMarginGaussian
+        A fitted model.
+    X, y : table and labels
+        The rows that the model was trained on; that they are is the caller's word. A model that
+        carries a schema also takes its raw table, without ``y``.
+    budget : float, PureDP, ZCDP or ApproxDP
+        Spent on top of the fit's, for the same unit (a row, or a person's rows).
+    level : float, default 0.95
+        Confidence level of each interval.
+    calibration : None or "wang2018", default None
+        "wang2018" is the construction of Wang, Kifer and Lee (2018), for comparison.
+    ledger, dataset : Ledger and str, default None
+        What is charged; by default the model's own.
+
+    Returns
+    -------
+    Intervals
     """
-    about, level = subject(model), confidence_level(level)
+    about, level = released_model(model), confidence_level(level)
     ledger, dataset = _account(model, ledger, dataset)
     released = as_budget(budget).per_row(model.guarantee_.group)
     moments = moments_for(about.design.risk, released, calibration, model)
@@ -86,7 +114,7 @@ class Paid:
 
     moments: SecondMoments
     design: MatrixDesign
-    about: Subject
+    about: ReleasedModel
 
     def release(self, rows: Rows, model: Any, level: float) -> Intervals:
         """Read the rows once, add noise, and work out the intervals from what is released."""
@@ -101,9 +129,9 @@ class Paid:
             noise=about.noise,
             seed=int(source(self.moments.insecure_seed).words((1,))[0] >> np.uint64(1)),
         )
-        named = named_for(about.geometry, model)
+        named = named_for(about.layout, model)
         guarantee = guarantee_of(self.moments, self.design, model.guarantee_)
-        return Intervals(named, level, uncertainty, about.geometry, guarantee)
+        return Intervals(named, level, uncertainty, about.layout, guarantee)
 
 
 def moments_for(
@@ -131,18 +159,18 @@ def guarantee_of(moments: SecondMoments, design: MatrixDesign, model: Guarantee)
     )
 
 
-def named_for(geometry: Geometry, model: Any) -> Named:
+def named_for(layout: ParameterLayout, model: Any) -> NamedDirections:
     """Effects in the table's units where the model carries such a schema, else coefficients."""
     text = getattr(model, "schema_", None)
     if text is None:
-        return geometry.coefficients()
+        return layout.coefficients()
     schema = Schema.from_toml(text)
-    if schema.width != geometry.inputs:
+    if schema.width != layout.inputs:
         raise DataError("The schema in the model does not fit its columns.")
     if schema.rows == "scaled" and model.features_are_columns:
-        return geometry.effects(schema)
+        return layout.effects(schema)
     names = tuple(model._term_names(list(schema.feature_names)))
-    return replace(geometry, columns=names).coefficients()
+    return replace(layout, columns=names).coefficients()
 
 
 def _account(model: Any, ledger: Any, dataset: str | None) -> tuple[Any, str | None]:
@@ -187,3 +215,111 @@ def _refuse_other_rows(X: Any, n: int) -> None:
             f"The table has {count} rows but the model was trained on {n}. Intervals need the rows "
             "of the fit."
         )
+
+
+# -- a fit and its intervals under one budget ----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An unfitted model with its rows checked, and the matrices that will follow it."""
+
+    model: Any
+    fit: Any  # privet.models' Ready
+    moments: SecondMoments
+
+
+def fit_with_intervals(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    budget: Budget | float,
+    level: float = 0.95,
+    share: float | Literal["auto"] = "auto",
+    schema: Schema | None = None,
+) -> tuple[Any, Intervals]:
+    """A fitted copy of ``model`` and intervals for its coefficients, for ``budget`` together.
+
+    Both are one event and one charge to the model's ledger.
+
+    Parameters
+    ----------
+    model : LogisticRegression, LinearSVC or LargeMarginGaussian
+        What to fit; its own ``budget`` plays no part.
+    X, y : table and labels
+        The rows to train on.
+    budget : float, PureDP, ZCDP or ApproxDP
+        What the fit and the intervals cost together.
+    level : float, default 0.95
+        Confidence level of each interval.
+    share : float or "auto", default "auto"
+        The fit's share of the budget; the matrices that the intervals need get the rest. "auto" is
+        0.9, or less where the intervals would be useless; it reads no data.
+    schema : Schema, default None
+        With a schema ``X`` is a raw table, as in ``fit_table``: there is no ``y``, the budget is
+        for whom the schema protects, and the model carries the schema.
+
+    Returns
+    -------
+    fitted model, Intervals
+    """
+    refuse_unsuited(model)
+    level, asked = confidence_level(level), as_budget(budget)
+    model, X, y, whole = _by_schema(model, X, y, asked, schema)
+    prepared = _prepared(model, X, y, whole, level, share)
+    fitted, fit = prepared.model, prepared.fit.design
+    refuse_useless(prepared.moments, fit, level, fitted._curvature_spread(fit.parameters))
+    design = prepared.moments.design(fit.n, fit.m)
+    event = together((prepared.fit.event, design.event), whole, NAME)
+    charge = Charge(fitted.ledger, fitted.dataset, event)
+    with charge:
+        fitted._release(prepared.fit)
+        if schema is not None:
+            carrying(fitted, schema, asked)
+        paid = Paid(prepared.moments, design, released_model(fitted))
+        found = paid.release(prepared.fit.rows, fitted, level)
+    fitted._settled(charge.receipt)
+    return fitted, replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
+
+
+def _by_schema(
+    model: Any, X: Any, y: Any, budget: Budget, schema: Schema | None
+) -> tuple[Any, Any, Any, Budget]:
+    """The model, rows, labels and each row's budget: a raw table's by its schema."""
+    if (y is None) == (schema is None):
+        raise DeclarationError(
+            "Pass either rows and their labels y, or a raw table and its schema=, which names the "
+            "label's column."
+        )
+    if schema is None:
+        return model, X, y, budget
+    chosen = for_schema(clone(model).set_params(budget=budget), schema)
+    return chosen, *encoded(schema, X), chosen.budget
+
+
+def _prepared(
+    model: Any, X: Any, y: Any, whole: Budget, level: float, share: float | Literal["auto"]
+) -> Prepared:
+    """The model with its share of the budget, checked; "auto" asks for the shape of the rows."""
+    if share != "auto":
+        return _with_share(model, X, y, whole, share)
+    for one in SHARES:
+        found = _with_share(model, X, y, whole, one)
+        design = found.fit.design
+        spread = found.model._curvature_spread(design.parameters)
+        if prediction(found.moments, design, level, spread).useful:
+            return found
+    return _with_share(model, X, y, whole, SHARES[0])  # and the refusal says why
+
+
+def _with_share(model: Any, X: Any, y: Any, whole: Budget, share: Any) -> Prepared:
+    if not (is_number(share) and 0.0 < share < 1.0):
+        raise DeclarationError(f"share must be 'auto' or between 0 and 1, got {share!r}.")
+    for_fit, for_matrices = whole.split((share, 1.0 - share))
+    fitted = clone(model).set_params(budget=for_fit)
+    checked = fitted._ready(X, y)
+    moments = moments_for(checked.design.risk, for_matrices, None, fitted)
+    if not checked.event.private:
+        moments = replace(moments, why_not_private=checked.event.why_not_private)
+    return Prepared(fitted, checked, moments)

@@ -13,75 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from privet._files import write_whole
+from privet._types import Array
 from privet.errors import DataError, PrivetError
-from privet.inference.geometry import Geometry, Named
-from privet.inference.intervals import JOINT, Intervals, confidence_level, finite
-from privet.inference.variance import FitNoise, Uncertainty
-from privet.inference.wang2018 import WiderUncertainty
-from privet.mechanisms.matrix import NoisyMatrices, Weighing, half_vector, symmetric
+from privet.inference.intervals import FORMAT, JOINT, Intervals, confidence_level
+from privet.inference.released_model import NamedDirections, ParameterLayout
+from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty
+from privet.mechanisms.matrix import NoisyMatrices, Weighing, symmetric
 from privet.noise import NOISES, Noise
 from privet.privacy.guarantee import guarantee_from_json
 
-FORMAT = "privet-intervals-1"
-_KINDS = {"default": Uncertainty, "wang2018": WiderUncertainty}
-
-
-def to_json(intervals: Intervals) -> dict[str, Any]:
-    """Plain values: the table for readers, and what it was made of."""
-    about = intervals.uncertainty
-    names = {kind: name for name, kind in _KINDS.items()}
-    geometry = intervals.geometry
-    return {
-        "format": FORMAT,
-        "level": intervals.level,
-        "joint": intervals.joint,
-        "target": intervals.named.target,
-        "table": intervals.columns(),
-        "guarantee": intervals.guarantee.to_json(),
-        "directions": intervals.named.directions.tolist(),
-        "units": list(intervals.units),
-        "stretch": list(intervals.named.stretch),
-        "construction": names[type(about)],
-        "theta": about.theta.tolist(),
-        "regularization": about.regularization,
-        "n": about.n,
-        "seed": about.seed,
-        "fit_noise": {
-            "mechanism": about.noise.mechanism,
-            "main": about.noise.main.facts(),
-            "gap_sd": about.noise.gap_sd,
-        },
-        "matrices": {
-            "hessian": half_vector(about.released.hessian).tolist(),
-            "covariance": half_vector(about.released.covariance).tolist(),
-            "eta": about.released.weighing.eta,
-            "sensitivity": about.released.weighing.sensitivity,
-            "noise": about.released.noise.facts(),
-        },
-        "geometry": {
-            "scores": geometry.scores.tolist(),
-            "columns": list(geometry.columns),
-            "bound": geometry.bound,
-            "intercept": geometry.intercept,
-            "classes": list(geometry.classes),
-            "kind": geometry.kind,
-            "inputs": geometry.inputs,
-            "steps": list(geometry.steps),
-            "given": geometry.given,
-            "mapped": geometry.lost_map or geometry.feature_map is not None,
-        },
-    }
-
-
-def write(intervals: Intervals, path: str | os.PathLike[str]) -> None:
-    """Write ``to_json`` to a file."""
-    write_whole(path, content(intervals), mode=0o644)
-
-
-def content(intervals: Intervals) -> str:
-    """What the file of intervals holds."""
-    return json.dumps(to_json(intervals), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+CONSTRUCTIONS = {kind.construction: kind for kind in (Uncertainty, WiderUncertainty)}
 
 
 def load_intervals(path: str | os.PathLike[str]) -> Intervals:
@@ -98,8 +39,8 @@ def load_intervals(path: str | os.PathLike[str]) -> Intervals:
 
 
 def _build(record: dict[str, Any]) -> Intervals:
-    theta = finite(np.array(record["theta"], dtype=np.float64))
-    directions = finite(np.array(record["directions"], dtype=np.float64))
+    theta = _finite(np.array(record["theta"], dtype=np.float64))
+    directions = _finite(np.array(record["directions"], dtype=np.float64))
     names = tuple(map(str, record["table"]["name"]))
     lengths = {len(names), len(record["units"]), len(record["stretch"])}
     if theta.ndim != 1 or directions.shape != (len(names), len(theta)) or len(lengths) > 1:
@@ -107,7 +48,7 @@ def _build(record: dict[str, Any]) -> Intervals:
     if record["joint"] not in ("", *JOINT):
         raise DataError("The file of intervals names an unknown joint method.")
     return Intervals(
-        Named(
+        NamedDirections(
             names,
             tuple(map(str, record["units"])),
             directions,
@@ -116,7 +57,7 @@ def _build(record: dict[str, Any]) -> Intervals:
         ),
         confidence_level(record["level"]),
         _uncertainty(record, theta),
-        _geometry(record["geometry"]),
+        _layout(record["geometry"]),
         guarantee_from_json(record["guarantee"]),
         str(record["joint"]),
     )
@@ -124,14 +65,14 @@ def _build(record: dict[str, Any]) -> Intervals:
 
 def _uncertainty(record: dict[str, Any], theta: Any) -> Uncertainty:
     kept, fit, side = record["matrices"], record["fit_noise"], len(theta)
-    pair = [finite(np.array(kept[name], dtype=np.float64)) for name in ("hessian", "covariance")]
+    pair = [_finite(np.array(kept[name], dtype=np.float64)) for name in ("hessian", "covariance")]
     released = NoisyMatrices(
         symmetric(pair[0], side),
         symmetric(pair[1], side),
         Weighing(float(kept["eta"]), float(kept["sensitivity"])),
         _noise(kept["noise"]),
     )
-    return _KINDS[record["construction"]](
+    return CONSTRUCTIONS[record["construction"]](
         theta,
         released,
         float(record["regularization"]),
@@ -145,9 +86,9 @@ def _noise(facts: dict[str, Any]) -> Noise:
     return NOISES[facts["kind"]](float(facts["scale"]), int(facts["dimension"]))
 
 
-def _geometry(record: dict[str, Any]) -> Geometry:
-    return Geometry(
-        scores=finite(np.array(record["scores"], dtype=np.float64)),
+def _layout(record: dict[str, Any]) -> ParameterLayout:
+    return ParameterLayout(
+        scores=_finite(np.array(record["scores"], dtype=np.float64)),
         columns=tuple(map(str, record["columns"])),
         bound=float(record["bound"]),
         intercept=bool(record["intercept"]),
@@ -158,3 +99,10 @@ def _geometry(record: dict[str, Any]) -> Geometry:
         given=str(record["given"]),
         lost_map=bool(record["mapped"]),
     )
+
+
+def _finite(values: Array) -> Array:
+    """``values``, refused where a file does not hold numbers."""
+    if not np.isfinite(values).all():
+        raise DataError("The file of intervals holds numbers that are not finite.")
+    return values

@@ -6,38 +6,40 @@ no privacy.
 
 from __future__ import annotations
 
-import math
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from privet.errors import DataError, DeclarationError, MissingExtra
-from privet.inference.geometry import Geometry, Named
-from privet.inference.mixture import quantile, two_sided_tail, variances
-from privet.inference.variance import Parts, Uncertainty
+from privet._checks import is_number
+from privet._files import write_whole
+from privet._types import Array
+from privet.errors import DeclarationError, MissingExtra
+from privet.inference.display import ShownIntervals
+from privet.inference.released_model import NamedDirections, ParameterLayout
+from privet.inference.uncertainty import Parts, Uncertainty
+from privet.mechanisms.matrix import half_vector
+from privet.planning.marginal import quantile, two_sided_tail, variances
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
 
-Array = NDArray[np.float64]
-ABOUT = (
-    "The intervals are for theta0, the minimiser of the regularised population risk: what the fit "
-    "would tend to with ever more rows at the same regularisation."
-)
+FORMAT = "privet-intervals-1"
 JOINT = ("bonferroni", "sidak")
 
 
 @dataclass(frozen=True)
-class Intervals:
+class Intervals(ShownIntervals):
     """Confidence intervals for linear functions of a released model's parameters."""
 
-    named: Named
+    named: NamedDirections
     level: float  # of each interval, or of all together where ``joint`` says so
     uncertainty: Uncertainty
-    geometry: Geometry
+    layout: ParameterLayout
     guarantee: Guarantee
     joint: str = ""
 
@@ -139,7 +141,7 @@ class Intervals:
         if row.shape[1:] != (len(self.names),) or not np.isfinite(row).all():
             raise DeclarationError(f"A contrast needs {len(self.names)} finite weights.")
         names = (name,) if len(row) == 1 else tuple(f"{name} {i + 1}" for i in range(len(row)))
-        named = self.geometry.named(names, row @ self.named.directions)
+        named = self.layout.named(names, row @ self.named.directions)
         return replace(self, named=replace(named, target=self.named.target))
 
     def decision(self, points: Any) -> Intervals:
@@ -147,35 +149,39 @@ class Intervals:
 
         Points are clipped as rows are. They must be public: what is asked for is not protected.
         """
-        return replace(self, named=self.geometry.decisions(points))
+        return replace(self, named=self.layout.decisions(points))
 
     def in_units(self, schema: Schema) -> Intervals:
         """The same as changes in the units of the table that ``schema`` encodes."""
-        geometry = self.geometry
-        if geometry.lost_map or geometry.feature_map is not None:
+        layout = self.layout
+        if layout.lost_map or layout.feature_map is not None:
             raise DeclarationError(
                 "The model's coefficients are about standardised columns or products of columns, "
                 "which have no unit of the table's."
             )
-        if schema.width != len(geometry.columns):
-            raise DeclarationError(f"The model has {len(geometry.columns)} encoded columns.")
-        return replace(self, named=geometry.effects(schema))
+        if schema.width != len(layout.columns):
+            raise DeclarationError(f"The model has {len(layout.columns)} encoded columns.")
+        return replace(self, named=layout.effects(schema))
 
     # -- telling -------------------------------------------------------------------------------
+
+    @property
+    def numbers(self) -> dict[str, Array]:
+        """Every column of numbers by its name, in the order of the table."""
+        return {
+            "estimate": self.estimate,
+            "std_error": self.std_error,
+            "z": self.z,
+            "p_value": self.p_value,
+            "lower": self.lower,
+            "upper": self.upper,
+        }
 
     def columns(self) -> dict[str, list[Any]]:
         """The table by columns, as plain values."""
         units = {"unit": list(self.units)} if any(self.units) else {}
-        return {
-            "name": list(self.names),
-            **units,
-            "estimate": self.estimate.tolist(),
-            "std_error": self.std_error.tolist(),
-            "z": self.z.tolist(),
-            "p_value": self.p_value.tolist(),
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
-        }
+        values = {name: column.tolist() for name, column in self.numbers.items()}
+        return {"name": list(self.names), **units, **values}
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """The table as a data frame of ``backend`` (pandas, polars or pyarrow)."""
@@ -188,48 +194,67 @@ class Intervals:
                 f"A {backend} frame needs the package {backend}; install it, or take columns()."
             ) from error
 
-    def summary(self) -> str:
-        """The table as text, with the promise and what the intervals are about."""
-        from privet.inference.table import as_text
-
-        return as_text(self)
-
-    def plot(self, path: Any = None) -> Any:
-        """A forest plot, written to ``path`` (PNG, SVG or PDF by its name) or returned."""
-        from privet.inference.plot import forest
-
-        return forest(self, path)
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        from privet.inference.table import as_html
-
-        return as_html(self)
-
     def __len__(self) -> int:
         return len(self.names)
 
-    def save(self, path: Any) -> None:
-        """Write what was released to a JSON file, which ``load_intervals`` reads."""
-        from privet.inference.files import write
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: the table for readers, and what it was made of."""
+        about = self.uncertainty
+        layout = self.layout
+        return {
+            "format": FORMAT,
+            "level": self.level,
+            "joint": self.joint,
+            "target": self.named.target,
+            "table": self.columns(),
+            "guarantee": self.guarantee.to_json(),
+            "directions": self.named.directions.tolist(),
+            "units": list(self.units),
+            "stretch": list(self.named.stretch),
+            "construction": about.construction,
+            "theta": about.theta.tolist(),
+            "regularization": about.regularization,
+            "n": about.n,
+            "seed": about.seed,
+            "fit_noise": {
+                "mechanism": about.noise.mechanism,
+                "main": about.noise.main.facts(),
+                "gap_sd": about.noise.gap_sd,
+            },
+            "matrices": {
+                "hessian": half_vector(about.released.hessian).tolist(),
+                "covariance": half_vector(about.released.covariance).tolist(),
+                "eta": about.released.weighing.eta,
+                "sensitivity": about.released.weighing.sensitivity,
+                "noise": about.released.noise.facts(),
+            },
+            "geometry": {
+                "scores": layout.scores.tolist(),
+                "columns": list(layout.columns),
+                "bound": layout.bound,
+                "intercept": layout.intercept,
+                "classes": list(layout.classes),
+                "kind": layout.kind,
+                "inputs": layout.inputs,
+                "steps": list(layout.steps),
+                "given": layout.given,
+                "mapped": layout.lost_map or layout.feature_map is not None,
+            },
+        }
 
-        write(self, path)
+    def file_text(self) -> str:
+        """What ``save`` writes."""
+        return json.dumps(self.to_json(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was released to a JSON file, which ``load_intervals`` reads."""
+        write_whole(path, self.file_text(), mode=0o644)
 
 
 def confidence_level(level: Any) -> float:
-    """A level between a half and one."""
-    number = isinstance(level, int | float | np.floating) and not isinstance(level, bool)
-    if not number or not (0.5 <= level < 1.0) or not math.isfinite(level):
+    """A level of at least a half and below one."""
+    if not is_number(level) or not 0.5 <= level < 1.0:
         raise DeclarationError(f"level must be at least 0.5 and below 1, got {level!r}.")
     if level > 1.0 - 1e-9:
         raise DeclarationError("level must be below 1 - 1e-9.")
     return float(level)
-
-
-def finite(values: Array) -> Array:
-    """``values``, refused where a file does not hold numbers."""
-    if not np.isfinite(values).all():
-        raise DataError("The file of intervals holds numbers that are not finite.")
-    return values

@@ -8,8 +8,6 @@ from typing import Any
 
 from privet.errors import DataError, MissingExtra
 from privet.inference import Intervals
-from privet.inference.plot import draw, order
-from privet.inference.table import as_html, price
 from privet.report.svg import COLOURS, STYLE, inline
 
 MOST = 25
@@ -36,9 +34,9 @@ def fragment(intervals: Intervals) -> str:
         caption += " Half range: from the middle of the declared range to the upper end."
     return (
         f'<section class="intervals"><h2>Confidence intervals</h2>{alarm}'
-        f"<p>{escape(price(intervals))}</p>"
+        f"<p>{escape(intervals.price())}</p>"
         f"<figure>{picture(intervals)}<figcaption>{escape(caption)}</figcaption></figure>"
-        f"<details><summary>The intervals in numbers</summary>{as_html(intervals)}</details>"
+        f"<details><summary>The intervals in numbers</summary>{intervals._repr_html_()}</details>"
         "</section>"
     )
 
@@ -51,21 +49,21 @@ def picture(intervals: Intervals) -> str:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
-    shown = order(intervals)[:MOST]
+    shown = intervals.clearest()[:MOST]
     colours = COLOURS["ink"], COLOURS["accent"], COLOURS["muted"]
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
         figure = Figure(figsize=(WIDTH, 1.1 + 0.23 * len(shown)), layout="constrained")
         FigureCanvasSVG(figure)
-        draw(figure.subplots(), intervals, shown, colours)
+        intervals.draw(figure.subplots(), shown, colours)
         return inline(figure, "intervals", "Estimates with their confidence intervals")
 
 
 def matching(intervals: Intervals, model: Any) -> Intervals:
     """``intervals``, refused where they are about another model."""
-    geometry, about = intervals.geometry, intervals.uncertainty
-    if model.coef_.shape == (len(geometry.scores), len(geometry.columns)):
-        theta = geometry.parameters(model.coef_, model.intercept_)
+    layout, about = intervals.layout, intervals.uncertainty
+    if model.coef_.shape == (len(layout.scores), len(layout.columns)):
+        theta = layout.parameters(model.coef_, model.intercept_)
         if abs(theta - about.theta).max() <= 1e-9 * (1.0 + abs(theta).max()):
             return intervals
     raise DataError("The intervals are about another model: their coefficients differ.")

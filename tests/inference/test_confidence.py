@@ -128,7 +128,7 @@ def test_the_release_hides_which_neighbour_it_came_from() -> None:
     y = np.tile([0, 1], 10)
     model = LogisticRegression(5.0, regularization=1.0, fit_intercept=False).fit(x, y)
     k, traces = 400, []
-    about = confidence.subject(model)
+    about = confidence.released_model(model)
     moments = confidence.moments_for(about.design.risk, PureDP(0.5), None, model)
     design = moments.design(20, 2)
     for rows in (model._revisit(x, y).rows, model._revisit(other, y).rows):
@@ -228,7 +228,7 @@ def test_an_unproved_fit_is_stamped_too() -> None:
     x, y = table(n=300)
     model = LinearSVC(0.5, regularization=1e-4, calibration="chaudhuri2008").fit(x, y)
     assert not model.guarantee_.private
-    about = confidence.subject(model)
+    about = confidence.released_model(model)
     moments = confidence.moments_for(about.design.risk, PureDP(1.0), None, model)
     event = moments.design(300, 4).event
     assert not event.private

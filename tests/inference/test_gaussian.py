@@ -21,9 +21,8 @@ from privet import (
 )
 from privet.errors import DataError, DeclarationError, InfeasibleBudget
 from privet.inference import Intervals, load_intervals
-from privet.inference.plot import order
-from privet.inference.predicted import prediction
-from privet.inference.subject import subject
+from privet.inference.released_model import released_model
+from privet.inference.usefulness import prediction
 from privet.mechanisms.matrix import SecondMoments
 from privet.minimise import minimise
 from privet.models.lifted import COVARIANCES
@@ -95,7 +94,7 @@ def test_differences_between_classes() -> None:
     assert gap.std_error[0] != pytest.approx(np.hypot(*at.std_error[[0, 2]]), rel=0.02)
     ends = found.contrast({"column 1² → 2": 1.0, "column 1² → 0": -1.0})
     assert ends.lower[0] > 0.0  # far out the last class wins
-    assert {found.names[place] for place in order(found)[-3:]} == {
+    assert {found.names[place] for place in found.clearest()[-3:]} == {
         f"(constant) → {label}" for label in range(3)
     }
 
@@ -120,7 +119,7 @@ def test_standardised_columns_are_named_and_given(tmp_path: Path) -> None:
     found.save(tmp_path / "i.json")
     back = load_intervals(tmp_path / "i.json")
     assert str(back) == str(found)
-    np.testing.assert_allclose(back.geometry.coefficients().directions, found.named.directions)
+    np.testing.assert_allclose(back.layout.coefficients().directions, found.named.directions)
     with pytest.raises(DeclarationError, match="map"):
         back.decision(points)
 
@@ -172,7 +171,7 @@ def test_the_matrices_are_those_of_the_lifted_rows() -> None:
     x, y = shells(2000)
     model = model_of(budget=ZCDP(1.0)).fit(x, y)
     found = confidence_intervals(model, x, y, budget=ZCDP(1000.0))
-    features, about = model._lifted(2)(x), subject(model)
+    features, about = model._lifted(2)(x), released_model(model)
     z = features @ about.theta.reshape(2, -1).T
     loss = about.design.risk.loss
     h = np.einsum("nab,ni,nj->aibj", loss.hessian(z, y), features, features).reshape(12, 12)
@@ -189,7 +188,7 @@ def test_a_budget_that_would_do_for_unlike_columns_is_refused_for_products() -> 
     """Products' curvatures are far apart, and the noise hides the smallest first."""
     x, y = shells(20_000)
     model = model_of().fit(x, y)
-    design, few = subject(model).design, ZCDP(1e-3)
+    design, few = released_model(model).design, ZCDP(1e-3)
     moments = SecondMoments(design.risk, few)
     assert prediction(moments, design, 0.95).useful
     with pytest.raises(InfeasibleBudget, match=r"half-width .* would do"):
@@ -233,7 +232,7 @@ def test_coverage(options: dict[str, Any], budget: Any) -> None:
         sample = rng.integers(0, POPULATION, N)
         model = model_of(regularization=LAM, **options)
         fit, found = fit_with_intervals(model, x[sample], y[sample], budget=budget, share=0.8)
-        about = subject(fit)
+        about = released_model(fit)
         everyone = fit._rows(x, about.design.risk.loss.targets(y))
         best = minimise(about.design.risk, everyone, tolerance=1e-5, start=best).certified()
         truth = found.named.directions @ best

@@ -22,8 +22,7 @@ from privet import (
 from privet.datasets import census_schema, census_table
 from privet.errors import DataError, DeclarationError
 from privet.inference import Intervals, load_intervals
-from privet.inference.intervals import ABOUT
-from privet.inference.plot import order
+from privet.inference.display import ABOUT
 from tests.inference.tables import fitted, table
 
 BIG = ZCDP(5.0)
@@ -170,7 +169,7 @@ def test_tables_and_pictures(both: Any, tmp_path: Path) -> None:
     assert found._repr_html_().count("<tr>") == 5
     found.plot(tmp_path / "forest.png")
     assert (tmp_path / "forest.png").stat().st_size > 5000
-    assert order(found)[-1] == 3  # the intercept is last
+    assert found.clearest()[-1] == 3  # the intercept is last
     assert len(found.plot().axes) == 1
 
 
@@ -201,7 +200,7 @@ def census() -> tuple[Any, Any, Intervals]:
 
 def plain_of(found: Intervals) -> Intervals:
     """The same intervals, of plain coefficients."""
-    return replace(found, named=found.geometry.coefficients())
+    return replace(found, named=found.layout.coefficients())
 
 
 def test_a_schema_gives_the_tables_own_units(census: Any) -> None:

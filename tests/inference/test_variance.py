@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.inference.variance import FitNoise, Uncertainty, floored
-from privet.inference.wang2018 import WiderUncertainty
+from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty, floored
 from privet.losses import Logistic
 from privet.mechanisms.matrix import NoisyMatrices, SecondMoments, Weighing
 from privet.noise import Gaussian, SphericalLaplace

@@ -12,11 +12,11 @@ from scipy.stats import binom, norm
 from sklearn.linear_model import LogisticRegression as Plain
 
 from privet import ZCDP, ApproxDP, LogisticRegression, PureDP
-from privet.inference.subject import subject
+from privet.inference.released_model import released_model
 from privet.models.design import fit_of, released_mechanism
 from privet.noise import NOISES
 from privet.planning.bounds import coefficient_noise
-from privet.planning.marginal import coordinate_quantile, coordinate_tail
+from privet.planning.marginal import coordinate_quantile, two_sided_tail
 from privet.privacy.attacker import attacker_accuracy, detection, pairs, posterior, sure_odds
 from privet.randomness import source
 from privet.report.pictures import coefficients
@@ -51,7 +51,8 @@ def test_known_coordinates() -> None:
         2 * norm.isf(0.025)
     )
     # in one dimension the spherical Laplace law is the Laplace law
-    assert coordinate_tail(NOISES["laplace"](1.0, 1), 3.0) == pytest.approx(math.exp(-3), rel=2e-3)
+    tail = two_sided_tail(np.full(1, 3.0), np.zeros(1), np.ones(1), NOISES["laplace"](1.0, 1))
+    assert tail[0] == pytest.approx(math.exp(-3), rel=1e-6)
 
 
 # -- the attacker --------------------------------------------------------------------------------
@@ -128,7 +129,7 @@ def test_report_and_intervals_know_the_same_design() -> None:
     """A fit beside which columns were standardised has only a share of the claim."""
     model = KINDS["standardized"]()
     assert model.guarantee_.event.parts
-    assert Released(model).design == subject(model).design
+    assert Released(model).design == released_model(model).design
 
 
 @pytest.mark.parametrize("kind", KINDS)

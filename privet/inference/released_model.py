@@ -1,8 +1,10 @@
-"""From the parameters of a mechanism to the numbers that a reader sees.
+"""A released model as intervals see it: parameters, their noise, and what they mean. All public.
 
 A mechanism's ``theta`` is the ``K x m`` matrix of reduced scores, constant column last.
 Coefficients, intercepts, effects in a table's own units, contrasts and decision values are all
-linear in it: each is a *direction*, a vector ``a`` with the number ``<a, theta>``.
+linear in it: each is a *direction*, a vector ``a`` with the number ``<a, theta>``. The mechanism is
+built again from the model's declarations and its event, so that the law of the noise in ``theta``
+is known. No row comes here.
 """
 
 from __future__ import annotations
@@ -12,19 +14,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from privet._types import Array
 from privet.errors import DataError, DeclarationError
+from privet.inference.uncertainty import FitNoise
 from privet.losses.multiclass import sum_zero_basis
+from privet.mechanisms import Design
+from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet.models.design import is_one_fit, released_design
 from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
 from privet.schema import Schema
 
-Array = NDArray[np.float64]
+#: what an interval takes as given where columns were standardised by a release before the fit
+STANDARDISED = (
+    "Columns are in units of the released scales from the released centers, which count as given: "
+    "theta0 is the minimiser for them."
+)
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedDirections:
     """Directions with a name and a unit each, and what they are changes of.
 
     ``stretch`` is what a picture multiplies each number by, so that numbers and categories compare:
@@ -39,7 +50,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Geometry:
+class ParameterLayout:
     """What the columns of ``theta`` stand for."""
 
     scores: Array  # (rows of coef_, K): each score that is shown, in reduced scores
@@ -70,7 +81,7 @@ class Geometry:
         """Directions of one score for rows of ``features`` (q, width)."""
         return np.kron(self.scores[score][None, :], features)
 
-    def coefficients(self) -> Named:
+    def coefficients(self) -> NamedDirections:
         """Every coefficient, and the intercept in its own unit, score by score.
 
         A coefficient is what multiplies the column, or the product of columns, in the score.
@@ -83,12 +94,14 @@ class Geometry:
             names += [self._of(name, score) for name in self._column_names()]
         return self.named(names, np.concatenate(parts))
 
-    def named(self, names: Sequence[str], directions: Array) -> Named:
+    def named(self, names: Sequence[str], directions: Array) -> NamedDirections:
         """Directions without units."""
         count = len(names)
-        return Named(tuple(names), ("",) * count, directions, self.target(), (1.0,) * count)
+        return NamedDirections(
+            tuple(names), ("",) * count, directions, self.target(), (1.0,) * count
+        )
 
-    def effects(self, schema: Schema) -> Named:
+    def effects(self, schema: Schema) -> NamedDirections:
         """Changes of the score in the table's own units, as the schema explains coefficients.
 
         Of two classes, the score is told for the one that the schema names last.
@@ -106,7 +119,7 @@ class Geometry:
         scores = range(len(self.scores))
         last = len(scores) > 1 or self.classes[-1] == str(schema.label.classes[-1])
         sign, target = (1.0, self.target()) if last else (-1.0, self.target(0))
-        return Named(
+        return NamedDirections(
             tuple(self._of(name, score) for score in scores for name in names),
             tuple(units) * len(scores),
             sign * np.concatenate([self.lift(changes, score) for score in scores]),
@@ -114,7 +127,7 @@ class Geometry:
             tuple(stretch) * len(scores),
         )
 
-    def decisions(self, points: Any) -> Named:
+    def decisions(self, points: Any) -> NamedDirections:
         """The decision value of each public point, for every score."""
         features = self._features(points)
         if self.intercept:
@@ -161,3 +174,76 @@ def shown_scores(family: str, classes: int, reduced: int) -> Array:
     if basis.shape[1] != reduced:
         raise DeclarationError("Intervals need one score for each class.")
     return basis if classes > 2 else basis[1:] - basis[:1]
+
+
+@dataclass(frozen=True)
+class ReleasedModel:
+    """Released parameters with the design that they were released by."""
+
+    theta: Array
+    design: Design
+    layout: ParameterLayout
+
+    @property
+    def noise(self) -> FitNoise:
+        """The law of the noise in the parameters."""
+        gap = self.design.gap
+        return FitNoise(
+            self.design.event.mechanism,
+            self.design.main,
+            0.0 if gap is None else gap.coordinate_sd,
+        )
+
+
+def refuse_unsuited(model: Any) -> None:
+    """Intervals are for scores that are linear in columns or in their products.
+
+    A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
+    which component a row belongs to was learnt from the rows.
+    """
+    linear = isinstance(model, LogisticRegression | LinearSVC) and not model.maps_rows
+    if not linear and not isinstance(model, LargeMarginGaussian):
+        raise DeclarationError(
+            f"There are no intervals for {type(model).__name__}: they are for LogisticRegression, "
+            "LinearSVC and LargeMarginGaussian, whose coefficients are numbers about the columns "
+            "or their products."
+        )
+    if isinstance(model, LargeMarginGaussian) and model.components != 1:
+        raise DeclarationError(
+            "There are no intervals for mixtures: the score of a class with several components is "
+            "not linear in their parameters. Use components=1."
+        )
+
+
+def released_model(model: Any) -> ReleasedModel:
+    """The public side of a fitted model; refuses a model that cannot have intervals."""
+    refuse_unsuited(model)
+    check_is_fitted(model, "guarantee_")
+    if not is_one_fit(model):
+        made = model.guarantee_.event.mechanism
+        raise DeclarationError(
+            f"There are no intervals for a model by {made!r}: they are for output and "
+            "objective perturbation, whose noise has a known law in the coefficients."
+        )
+    layout = layout_of(model)
+    theta = layout.parameters(model.coef_, model.intercept_)
+    return ReleasedModel(theta, released_design(model), layout)
+
+
+def layout_of(model: Any) -> ParameterLayout:
+    """Names and shapes of a fitted model's parameters."""
+    loss = model._loss(len(model.classes_))
+    names, d = getattr(model, "feature_names_in_", None), int(model.n_features_in_)
+    columns = [f"column {i + 1}" for i in range(d)] if names is None else list(map(str, names))
+    return ParameterLayout(
+        scores=shown_scores(loss.family, loss.classes, loss.scores),
+        columns=tuple(model._term_names(columns)),
+        bound=float(model._bound()),
+        intercept=bool(model.fit_intercept),
+        classes=tuple(map(str, model.classes_)),
+        kind="log-odds" if hasattr(model, "predict_proba") else "score",
+        inputs=d,
+        steps=tuple(model._feature_steps(d).tolist()),
+        given="" if model.standardize is None else STANDARDISED,
+        feature_map=model._whole_map(d, fitted=True),
+    )

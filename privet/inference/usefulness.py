@@ -1,10 +1,15 @@
 """Whether intervals are worth their budget: known from public numbers, before anything is spent.
 
-A typical table (``privet.planning.prediction``) has the curvature ``Lam + kappa`` and the gradient
-variance ``tau^2`` in every direction; where columns are multiplied with each other, directions are
-far from alike, and both are spread geometrically over a factor ``spread`` around these means. The
-matrices' noise is drawn a few times on top of it, always the same draws, and the lengths that come
-out are compared with those of the matrices without noise. Where they are off by more than
+Nothing is known of the table, so a stand-in is judged in its place, the even table of
+``privet.planning.prediction``. What it assumes: the mean curvature over directions is a tenth of
+the largest that the declared bounds allow, ``kappa = 0.1 c R^2/m``, and the gradients' variance
+matches it; and all directions are alike, except where columns are multiplied with each other: then
+both are spread geometrically over a factor ``spread`` around these means. A table with less
+curvature, one-hot columns for example, gets worse intervals than predicted here, and one with more
+gets better ones.
+
+The matrices' noise is drawn a few times on top of the stand-in's matrices, always the same draws,
+and the lengths that come out are compared with those without noise. Where they are off by more than
 ``MOST_ERROR`` in root mean square, or where the Hessian's noise is more than ``MOST_NOISE`` times
 the curvature, noise decides the lengths. (In the studies of ``reproduce/wang2018.py`` and
 ``reproduce/gaussian_intervals.py`` coverage of nominal 95 % falls below 92 % about there.)
@@ -16,19 +21,18 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from privet._types import Array
 from privet.errors import DeclarationError, InfeasibleBudget
-from privet.inference.mixture import variances
-from privet.inference.variance import FitNoise, Uncertainty
+from privet.inference.uncertainty import FitNoise, Uncertainty
 from privet.mechanisms import Design
 from privet.mechanisms.matrix import NoisyMatrices, SecondMoments
+from privet.planning.marginal import variances
 from privet.planning.prediction import gradient_sd, typical
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.budget import Budget
 from privet.randomness import InsecureSeed
 
-Array = NDArray[np.float64]
 MOST_ERROR = 0.6
 MOST_NOISE = 2.0
 DRAWS = 6
@@ -61,34 +65,47 @@ class _Plain(Uncertainty):
 def prediction(
     moments: SecondMoments, fit: Design, level: float, spread: float = 1.0
 ) -> Prediction:
-    """From declarations and designs alone, at parameters of any size.
+    """What to expect of the intervals, from declarations and designs alone.
 
-    ``spread`` is the largest curvature of a typical table over its smallest.
+    Parameters
+    ----------
+    moments : SecondMoments
+        The mechanism that would release the matrices.
+    fit : Design
+        The design of the fit that they are about.
+    level : float
+        Confidence level.
+    spread : float
+        The stand-in's largest curvature over its smallest.
     """
-    design, sizes, risk = moments.design(fit.n, fit.m), typical(fit), fit.risk
-    side = design.side
-    shape = np.geomspace(1.0, spread, side)
-    shape /= shape.mean()
-    hessian = np.diag(sizes.curvature * shape)
-    covariance = np.diag(gradient_sd(risk, fit.m) ** 2 * shape)
+    design, risk, side = moments.design(fit.n, fit.m), fit.risk, fit.parameters
+    hessian, covariance = _stand_in(fit, spread)
+    # parameters of any size: the weighing is the one for very long ones
     weighing = moments.weigh(fit.n, np.full(side, 1e6 / risk.norm_bound))
-    noise, randomness = FitNoise(fit.event.mechanism, fit.main), InsecureSeed(0)
+    noise = FitNoise(fit.event.mechanism, fit.main)
 
     def deviations(released: NoisyMatrices) -> Array:
         about = _Plain(np.zeros(side), released, risk.regularization, fit.n, noise, 0)
         parts = about.parts(np.eye(side))
         return np.asarray(np.sqrt(variances(parts.normal, parts.spread, fit.main)))
 
-    exact = deviations(
-        NoisyMatrices(hessian, covariance, weighing, replace(design.noise, scale=0.0))
-    )
-    errors = []
+    silent = replace(design.noise, scale=0.0)
+    exact = deviations(NoisyMatrices(hessian, covariance, weighing, silent))
+    randomness, errors = InsecureSeed(0), []
     for _ in range(DRAWS):
         noisy = moments.perturb(hessian, covariance, weighing, design, randomness)
         errors.append(np.mean((deviations(noisy) / exact - 1.0) ** 2))
-    relative = noisy.hessian_sd / (risk.regularization + sizes.curvature)
+    relative = noisy.hessian_sd / (risk.regularization + typical(fit).curvature)
     half_width = float(ndtri((1.0 + level) / 2.0)) * float(np.median(exact))
     return Prediction(half_width, float(np.sqrt(np.mean(errors))), relative)
+
+
+def _stand_in(fit: Design, spread: float) -> tuple[Array, Array]:
+    """Hessian of the loss and covariance of the gradients of the table that is assumed."""
+    shape = np.geomspace(1.0, spread, fit.parameters)
+    shape /= shape.mean()
+    variance = gradient_sd(fit.risk, fit.m) ** 2
+    return np.diag(typical(fit).curvature * shape), np.diag(variance * shape)
 
 
 def refuse_useless(moments: SecondMoments, fit: Design, level: float, spread: float = 1.0) -> None:
@@ -119,21 +136,12 @@ def sufficient(moments: SecondMoments, fit: Design, level: float, spread: float 
 
 
 def larger(budget: Budget) -> list[Budget]:
-    """Multiples of ``budget``, up to the largest that can be declared."""
+    """Budgets for ever less noise, in two digits, up to the largest that can be declared."""
     found: list[Budget] = []
     for factor in FACTORS:
         try:
-            found.append(scaled(budget, factor))
+            more = budget.with_precision(factor)
+            found.append(more.with_amount(float(f"{more.amount:.2g}")))
         except DeclarationError:
             break
     return found
-
-
-def scaled(budget: Budget, factor: float) -> Budget:
-    """``factor`` times the noise's precision: epsilon times ``factor``, rho times its square."""
-    if isinstance(budget, ZCDP):
-        return ZCDP(float(f"{budget.rho * factor**2:.2g}"))
-    if isinstance(budget, PureDP):
-        return PureDP(float(f"{budget.epsilon * factor:.2g}"))
-    assert isinstance(budget, ApproxDP)
-    return ApproxDP(float(f"{budget.epsilon * factor:.2g}"), budget.delta)

@@ -1,0 +1,203 @@
+"""Intervals for readers: a table like a statistician's summary, as text or HTML, and a forest plot.
+
+``ShownIntervals`` holds what a reader can be shown, whatever the numbers were computed from.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+import warnings
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privet._files import printable
+from privet._types import Array
+from privet.errors import DeclarationError, MissingExtra
+from privet.inference.released_model import NamedDirections, ParameterLayout
+from privet.inference.uncertainty import Uncertainty
+from privet.privacy.guarantee import Guarantee
+
+ABOUT = (
+    "The intervals are for theta0, the minimiser of the regularised population risk: what the fit "
+    "would tend to with ever more rows at the same regularisation."
+)
+HEADS = ("estimate", "std error", "z", "P>|z|")
+#: letters of a name in the table, and in the plot
+TABLE_NAME, PLOT_NAME = 44, 36
+#: lines of a plot
+MOST = 40
+INK, ACCENT, MUTED = "#1b2127", "#1b6ca8", "#8a949e"
+
+
+class ShownIntervals(ABC):
+    """Named estimates with their intervals, as text, HTML and a picture."""
+
+    named: NamedDirections
+    level: float
+    uncertainty: Uncertainty
+    layout: ParameterLayout
+    guarantee: Guarantee
+    joint: str
+
+    @property
+    @abstractmethod
+    def numbers(self) -> dict[str, Array]:
+        """Estimate, std_error, z, p_value, lower and upper of each line."""
+
+    # -- the table -----------------------------------------------------------------------------
+
+    def summary(self, width: int = 100) -> str:
+        """The table as text, with the promise and what the intervals are about."""
+        lines = [("", *self._heads()), *self._cells()]
+        short = [(_cut(first, TABLE_NAME), *rest) for first, *rest in lines]
+        sizes = [max(len(line[i]) for line in short) for i in range(len(short[0]))]
+        rule = "-" * (sum(sizes) + 2 * len(sizes) - 2)
+        shown = []
+        for name, *cells in short:
+            padded = (cell.rjust(size) for cell, size in zip(cells, sizes[1:], strict=True))
+            shown.append("  ".join([name.ljust(sizes[0]), *padded]))
+        told = [textwrap.fill(note, max(width, 60)) for note in self._notes()]
+        return "\n".join([rule, shown[0], rule, *shown[1:], rule, *told])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        """A table element and the notes, for notebooks and reports."""
+        head = "".join(f'<th class="number">{html.escape(h)}</th>' for h in self._heads())
+        body = "".join(
+            f"<tr><td>{html.escape(_cut(name, TABLE_NAME))}</td>"
+            + "".join(f'<td class="number">{html.escape(number)}</td>' for number in numbers)
+            + "</tr>"
+            for name, *numbers in self._cells()
+        )
+        told = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
+        return (
+            f'<div class="wide"><table class="intervals"><thead><tr><th></th>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>{told}"
+        )
+
+    def _heads(self) -> tuple[str, ...]:
+        tail = 100.0 * (1.0 - self.level) / 2.0
+        return (*HEADS, f"[{tail:.3g} %", f"{100.0 - tail:.3g} %]")
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        """Name and formatted numbers of each line."""
+        shapes = (_plain, _plain, "{:.2f}".format, "{:.3f}".format, _plain, _plain)
+        columns = [
+            [shape(float(value)) for value in values]
+            for shape, values in zip(shapes, self.numbers.values(), strict=True)
+        ]
+        pairs = zip(self.named.names, self.named.units, strict=True)
+        names = [f"{name}, {unit}" if unit else name for name, unit in pairs]
+        return list(zip(names, *columns, strict=True))
+
+    def _notes(self) -> list[str]:
+        """What a reader must know beside the numbers."""
+        level = f"{100.0 * self.level:.4g} %"
+        first = f"Private {level} intervals for changes of the {self.named.target}."
+        if self.joint:
+            first = (
+                f"Private intervals that hold all at once with probability {level} "
+                f"({self.joint.capitalize()})."
+            )
+        noise = self.uncertainty.noise
+        return [
+            first,
+            f"{ABOUT} {self.layout.given}".rstrip(),
+            f"Standard errors hold sampling and the noise of {noise.mechanism} perturbation "
+            f"({noise.main.kind}).",
+            f"{self.price()} They rely on the rows being those of the fit: only their number was "
+            "compared.",
+        ]
+
+    def price(self) -> str:
+        """What the intervals cost beyond the model, in a sentence."""
+        guarantee = self.guarantee
+        if not guarantee.private:
+            return f"{guarantee}"
+        return (
+            f"The intervals cost {guarantee.budget} for {guarantee.each} beyond the model: two "
+            f"matrices released with {guarantee.event.noise} noise."
+        )
+
+    # -- the forest plot -----------------------------------------------------------------------
+
+    def plot(self, path: Any = None) -> Any:
+        """A forest plot, written to ``path`` (PNG, SVG or PDF by its name) or returned.
+
+        Every estimate with its interval, the clearest first, at most 40 of them.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
+        shown = self.clearest()[:MOST]
+        figure = Figure(figsize=(7.0, 1.3 + 0.24 * len(shown)), layout="constrained")
+        self.draw(figure.subplots(), shown)
+        if path is None:
+            return figure
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph")  # a name in another script
+            figure.savefig(path, dpi=150)
+        return figure
+
+    def clearest(self) -> list[int]:
+        """Places of the numbers, the clearest first; baselines and intercepts last."""
+        base = [name.startswith("(") for name in self.named.names]
+        keys = zip(base, -np.abs(self.numbers["z"]), range(len(base)), strict=True)
+        return [place for _, _, place in sorted(keys)]
+
+    def draw(
+        self, axes: Any, shown: list[int], colors: tuple[str, str, str] = (INK, ACCENT, MUTED)
+    ) -> None:
+        """The plot of the numbers at the places ``shown``, on given axes."""
+        ink, accent, muted = colors
+        axes.axvline(0.0, color=muted, linewidth=0.8, zorder=0)
+        ends = [self.numbers[name] for name in ("lower", "estimate", "upper")]
+        for line, place in enumerate(shown):
+            stretch = self.named.stretch[place]
+            low, middle, high = (stretch * float(values[place]) for values in ends)
+            color = accent if low > 0.0 or high < 0.0 else muted
+            axes.plot([low, high], [line, line], color=color, linewidth=1.6, zorder=1)
+            axes.plot(middle, line, "o", color=color, markersize=4, zorder=2)
+        axes.set_yticks(range(len(shown)), [self._drawn_name(place) for place in shown])
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0, labelcolor=ink)
+        for side in ("top", "right", "left"):
+            axes.spines[side].set_visible(False)
+        level = f"{100.0 * self.level:.4g} %"
+        axes.set_xlabel(f"{self.named.target}, {level} private interval".replace("$", r"\$"))
+
+    def _drawn_name(self, place: int) -> str:
+        """A number is drawn from the middle of its declared range to the upper end."""
+        name, unit = self.named.names[place], self.named.units[place]
+        short = _cut(f"{name} (half range)" if unit else name, PLOT_NAME)
+        return short.replace("$", r"\$")  # a dollar would start a formula
+
+
+def drawable(path: Any) -> None:
+    """Refuse, before intervals are paid for, a picture that could not be drawn."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as error:
+        raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if Path(path).suffix.lower().removeprefix(".") not in kinds:
+        raise DeclarationError(
+            f"A picture's name must end in .png, .svg or .pdf, got {Path(path).name!r}."
+        )
+
+
+def _plain(number: float) -> str:
+    return f"{number:.4g}" if math.isfinite(number) else str(number)
+
+
+def _cut(name: str, longest: int) -> str:
+    clean = printable(name)
+    return clean if len(clean) <= longest else clean[: longest - 1] + "…"
