@@ -316,7 +316,7 @@ def _prepared(
 def _with_share(model: Any, X: Any, y: Any, whole: Budget, share: Any) -> Prepared:
     if not (is_number(share) and 0.0 < share < 1.0):
         raise DeclarationError(f"share must be 'auto' or between 0 and 1, got {share!r}.")
-    for_fit, for_matrices = whole.split((share, 1.0 - share))
+    for_fit, for_matrices = whole.split((float(share), 1.0 - float(share)))
     fitted = clone(model).set_params(budget=for_fit)
     checked = fitted._ready(X, y)
     moments = moments_for(checked.design.risk, for_matrices, None, fitted)
