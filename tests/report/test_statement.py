@@ -69,7 +69,7 @@ def test_a_page_is_written_all_or_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr("os.replace", full)
     with pytest.raises(OSError, match="No space"):
         write_page("two", tmp_path / "s.html")
     assert [each.name for each in tmp_path.iterdir()] == ["s.html"]
