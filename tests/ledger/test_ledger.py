@@ -334,6 +334,23 @@ def test_16_a_chain_hashed_anew_must_still_add_up(people: Ledger, tamper: Tamper
     assert kept.head != people.head()
 
 
+@pytest.mark.parametrize(("less", "adds_up"), [(1e-11, True), (1e-8, False), (5e-7, False)])
+def test_16_no_more_than_a_billionth_of_a_step_is_forgiven(
+    people: Ledger, tamper: Tamper, less: float, adds_up: bool
+) -> None:
+    """Another machine may round a price otherwise; nobody may charge a millionth less."""
+    spend(people, 0.25)
+    totals = people.entries()[1].totals_text
+    assert "0.25" in totals
+    smaller = totals.replace("0.25", f"{0.25 * (1.0 - less):.20f}")
+    rehash(people, tamper, {2: {"totals_text": smaller}, 3: {"totals_text": smaller}})
+    if adds_up:
+        people.verify()
+        return
+    with pytest.raises(LedgerError, match="Entry 2 of the ledger does not add up"):
+        people.verify()
+
+
 @pytest.mark.parametrize(
     ("change", "found"),
     [
