@@ -23,10 +23,10 @@ from scipy.special import expit
 from scipy.stats import norm, t, uniform
 
 from privet import ZCDP, PureDP
-from privet.evaluation.reading import Public, Reading, read
-from privet.evaluation.roc import NoisyCurves
-from privet.evaluation.run import Plan, plan
-from privet.evaluation.tables import Seen, Table
+from privet.evaluation.allocation import EvaluationPlan, plan_evaluation
+from privet.evaluation.auc import NoisyCurves
+from privet.evaluation.count_tables import CodedRows, CountTable, read_tables
+from privet.evaluation.measures import Measures, PublicFacts
 from privet.mechanisms.counts import Histogram
 from privet.privacy import Budget
 from privet.randomness import SystemRandomness
@@ -70,14 +70,14 @@ class Population:
         return out.ravel()
 
 
-def rows() -> Seen:
+def rows() -> CodedRows:
     """One row of each kind that the law gives a probability to."""
     group, truth, atom = np.unravel_index(
         np.arange(len(GROUPS) * 2 * len(ATOMS)), (len(GROUPS), 2, len(ATOMS))
     )
     score = ATOMS[atom]
     probability = expit(score)
-    return Seen(
+    return CodedRows(
         truth=truth,
         predicted=(score > 0).astype(np.intp),
         group=group,
@@ -86,34 +86,38 @@ def rows() -> Seen:
     )
 
 
-def gathered(kinds: Seen, table: Table) -> Array:
+def gathered(kinds: CodedRows, table: CountTable) -> Array:
     """The matrix from counts of kinds of rows to the cells of a table."""
     out = np.zeros((len(kinds.truth), table.cells))
-    places = kinds.places(table).reshape(len(kinds.truth), -1)
+    places = table.places(kinds).reshape(len(kinds.truth), -1)
     for column in places.T:
         out[np.arange(len(out)), column] += 1.0
     return out
 
 
-def truths(planned: Plan, population: Population) -> Array:
+def truths(planned: EvaluationPlan, population: Population) -> Array:
     """The population's values: what a huge table without noise says."""
     n = 10**9
     law, kinds = population.law(), rows()
     exact = [(n * law @ gathered(kinds, table))[None] for table in planned.tables]
-    public = Public(n, LEVEL, (0, 1), GROUPS)
-    return read(planned.tables, planned.mechanisms, exact, public)[0].estimate[0]
+    public = PublicFacts(n, LEVEL, (0, 1), GROUPS)
+    return read_tables(planned.tables, planned.mechanisms, exact, public)[0].estimate[0]
 
 
-def simulate(population: Population, budget: Budget, n: int) -> tuple[Plan, Reading, Array]:
+def simulate(
+    population: Population, budget: Budget, n: int
+) -> tuple[EvaluationPlan, Measures, Array]:
     """Measures of many simulated evaluations, and the true values."""
-    planned = plan(budget, n, MEASURES, 2, len(GROUPS))
+    planned = plan_evaluation(budget, n, MEASURES, 2, len(GROUPS))
     generator = np.random.default_rng()
     counts = generator.multinomial(n, population.law(), size=SIMULATIONS)
     kinds, noisy = rows(), []
     for table, mechanism in zip(planned.tables, planned.mechanisms, strict=True):
         cells = (counts @ gathered(kinds, table)).astype(np.int64)
         noisy.append(fast(mechanism, cells))
-    reading, _ = read(planned.tables, planned.mechanisms, noisy, Public(n, LEVEL, (0, 1), GROUPS))
+    reading, _ = read_tables(
+        planned.tables, planned.mechanisms, noisy, PublicFacts(n, LEVEL, (0, 1), GROUPS)
+    )
     return planned, reading, truths(planned, population)
 
 
@@ -204,7 +208,7 @@ def line(
 
 def area_coverage(population: Population, budget: Budget, n: int) -> tuple[float, float]:
     """The true AUC, and how often it is covered; not a number where most releases tell nothing."""
-    planned = plan(budget, n, MEASURES, 2, len(GROUPS))
+    planned = plan_evaluation(budget, n, MEASURES, 2, len(GROUPS))
     pairs = zip(planned.tables, planned.mechanisms, strict=True)
     table, mechanism = next(pair for pair in pairs if pair[0].name == "ranks")
     law = population.law() @ gathered(rows(), table)
@@ -253,7 +257,7 @@ def layouts() -> list[str]:
     for label, budget in BUDGETS:
         for groups in (0, 4):
             asked = MEASURES if groups else MEASURES[:-1]
-            built = plan(budget, 2000, asked, 2, groups)
+            built = plan_evaluation(budget, 2000, asked, 2, groups)
             law = {t.name: m for t, m in zip(built.tables, built.mechanisms, strict=True)}
             bins = {t.name: t.shape[-1] for t in built.tables}["ranks"]
             cells = 2 * bins * max(groups, 1)

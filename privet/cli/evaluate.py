@@ -112,7 +112,7 @@ def evaluate(
 
 def load_evaluation(path: Path, model: Path) -> Evaluation:
     """What ``--out`` wrote, refused where it is about another model file."""
-    from privet.evaluation.result import evaluation_from_json
+    from privet.evaluation.released_evaluation import evaluation_from_json
 
     try:
         record = loads(path.read_text(encoding="utf-8"))

@@ -33,15 +33,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf
 
-from privet.evaluation.consistent import Counts
-from privet.evaluation.rates import Array, acceptance
+from privet._types import Array, Flags
+from privet.evaluation.consistency import Counts
+from privet.evaluation.rates import acceptance
 
 #: Parts of the probability whose gaps the error adds up.
 TENTHS = 10
 #: Bisections of lambda, whose range is a few hundred standard deviations.
 STEPS = 40
-#: How far above the observed sizes a candidate may be, in standard deviations of their sum.
+#: How far above the observed sizes a candidate may be, in standard deviations of their sum: four
+#: times what the largest level, 0.9999, asks for.
 FARTHEST = 16.0
+#: The variance of the sum is at least this share of what independent bins would have. The terms
+#: that take something off are estimates to first order, and noise could make their sum negative.
+LEAST_VARIANCE = 0.05
+#: In place of a variance of exactly zero, which only tables without noise have.
+TINY = 1e-24
 
 
 @dataclass(frozen=True)
@@ -82,11 +89,11 @@ class Gaps:
         shared = np.einsum("rb,bc,rc->r", signed, self.shared, signed)
         variance = (self.variance * (square - mean**2)).sum(axis=1)
         inside = shared - (slope * sizes).sum(axis=1) ** 2 / self.n
-        variance = np.maximum(variance + inside, 0.05 * variance)
+        variance = np.maximum(variance + inside, LEAST_VARIANCE * variance)
         sd = np.sqrt(variance)
         return (s * mean).sum(axis=1), sd, (s**3 * third).sum(axis=1) / (variance * sd)
 
-    def accepts(self, shift: Array, level: float) -> NDArray[np.bool_]:
+    def accepts(self, shift: Array, level: float) -> Flags:
         """Whether each release's candidate, shape (R,), is inside its interval."""
         mean, sd, skew = self.moments(self.sizes(shift))
         least, _, _ = self.moments(np.zeros_like(self.found))
@@ -111,7 +118,7 @@ class Gaps:
         return _search(inside, outside, lambda shift: self.accepts(shift, level))
 
 
-def _search(inside: Array, outside: Array, holds: Callable[[Array], NDArray[np.bool_]]) -> Array:
+def _search(inside: Array, outside: Array, holds: Callable[[Array], Flags]) -> Array:
     """The last place from ``inside`` towards ``outside`` where something still holds."""
     inside = np.where(holds(outside), outside, inside)
     for _ in range(STEPS):
@@ -135,10 +142,10 @@ def gaps(counts: Counts, edges: Array) -> Gaps:
     # a variance is not negative; what noise makes look so is taken off the other bins
     raw = counts.values @ (into**2).T / counts.n**2
     rows = np.maximum(raw, 0.0)
-    whole = np.maximum(rows.sum(axis=1), 1e-24)
+    whole = np.maximum(rows.sum(axis=1), TINY)
     rows = rows * np.clip(raw.sum(axis=1) / whole, 0.0, 1.0)[:, np.newaxis]
     found, own = counts.values @ into.T / counts.n, np.diag(noise)
-    return Gaps(counts.n, found, np.maximum(rows + own, 1e-24), noise - np.diag(own))
+    return Gaps(counts.n, found, np.maximum(rows + own, TINY), noise - np.diag(own))
 
 
 def tenth_of(edges: Array) -> NDArray[np.intp]:

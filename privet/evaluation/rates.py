@@ -20,17 +20,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-Array = NDArray[np.float64]
+from privet._types import Array, Flags
 
 #: Bisections: 2^-14 of a tail probability, 2^-16 of the distance between two candidates.
 TAIL_STEPS, EDGE_STEPS = 14, 16
 #: Candidates, denser towards 0 and 1.
 GRID = (1.0 - np.cos(np.linspace(0.0, np.pi, 17))) / 2.0
-#: Where the Cornish-Fisher expansion still increases.
+#: Cumulants beyond these are cut. One Laplace number has an excess kurtosis of 3, and a Poisson
+#: count with one expected row has a skewness of 1: larger ones come from less than a row, where a
+#: series in these numbers approximates no quantile.
 LARGEST_SKEW, LARGEST_KURTOSIS = 1.0, 6.0
+#: Normal quantiles are cut here: no level below 0.9999 asks for more, and infinity would spread.
+FARTHEST_QUANTILE = 8.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Ratios:
         safe = np.where(self.usable(level), self.denominator, np.nan)
         return np.clip(self.numerator / safe, 0.0, 1.0)
 
-    def accepts(self, theta: Array, level: float) -> NDArray[np.bool_]:
+    def accepts(self, theta: Array, level: float) -> Flags:
         """Whether each candidate, shape (R, k), is inside the interval of its rate."""
         rows = np.clip(self.denominator, 0.0, self.n)[:, None]
         spread = rows * theta * (1.0 - theta)
@@ -69,7 +72,7 @@ class Ratios:
         )
         return np.asarray((t >= low) & (t <= high)) | ~self.usable(level)[:, None]
 
-    def usable(self, level: float) -> NDArray[np.bool_]:
+    def usable(self, level: float) -> Flags:
         """Where the denominator stands out of its own noise; elsewhere nothing is known."""
         least = ndtri((1.0 + level) / 2.0) * np.sqrt(np.maximum(self.noise_variance[:, 2], 0.0))
         return np.asarray((self.denominator > least) & (self.denominator > 0.0))
@@ -120,7 +123,8 @@ def _polynomial(coefficients: Array, theta: Array) -> Array:
 def cornish_fisher(z: Array, skew: Array, kurtosis: Array) -> Array:
     """The quantile at normal quantile ``z`` of a law with unit variance and these cumulants.
 
-    ``z + g (z^2 - 1)/6 + k (z^3 - 3 z)/24 - g^2 (2 z^3 - 5 z)/36`` (Cornish and Fisher 1938).
+    ``z + g (z^2 - 1)/6 + k (z^3 - 3 z)/24 - g^2 (2 z^3 - 5 z)/36`` (Cornish and Fisher 1938); 6
+    and 24 are 3! and 4!, 36 is 6^2.
     """
     g = np.clip(skew, -LARGEST_SKEW, LARGEST_SKEW)
     k = np.clip(kurtosis, -1.0, LARGEST_KURTOSIS)
@@ -147,12 +151,16 @@ def acceptance(
     low = high = np.zeros(shape)
     for _ in range(TAIL_STEPS):
         tail = (least + most) / 2.0
-        low = cornish_fisher(np.clip(ndtri(tail), -8.0, 8.0), skew, kurtosis)
-        high = cornish_fisher(np.clip(ndtri(tail + level), -8.0, 8.0), skew, kurtosis)
+        low = cornish_fisher(_quantile(tail), skew, kurtosis)
+        high = cornish_fisher(_quantile(tail + level), skew, kurtosis)
         # too unlikely a value is still accepted below: leave more out there
         more = _ratio(-low, below) > _ratio(high, above)
         least, most = np.where(more, tail, least), np.where(more, most, tail)
     return low, high
+
+
+def _quantile(chance: Array) -> Array:
+    return np.clip(ndtri(chance), -FARTHEST_QUANTILE, FARTHEST_QUANTILE)
 
 
 def _ratio(t: Array, room: Array) -> Array:

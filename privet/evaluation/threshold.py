@@ -9,17 +9,19 @@ for which a selection by score would have no bounded sensitivity.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privet._types import Array
 from privet.errors import DeclarationError
-from privet.evaluation.account import charged, check_account, row_count
-from privet.evaluation.run import assumptions
-from privet.evaluation.subject import Array, label_list, refuse_rows, subject
-from privet.mechanisms.counts import Histogram, NoisyCounts
+from privet.evaluation.evaluated_model import evaluated_model
+from privet.evaluation.evaluated_rows import evaluated_rows
+from privet.evaluation.private_evaluation import assumptions
+from privet.ledger.charge import Charge
+from privet.mechanisms.counts import Histogram
 from privet.models.labels import encode_labels
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
@@ -31,8 +33,21 @@ COSTS = ("false_positive", "false_negative")
 class Threshold:
     """The chosen threshold: rows with a larger score are predicted to be of the second class.
 
-    ``values`` are the noisy measures of all candidates. The chosen one's is optimistic, because it
-    was chosen; evaluate the model at the threshold on other rows.
+    Attributes
+    ----------
+    threshold : float
+        The chosen candidate.
+    measure : str
+        What it is best in.
+    candidates : tuple of float
+        All of them.
+    values : tuple of float
+        Their noisy measures. The chosen one's is optimistic, because it was chosen; evaluate the
+        model at the threshold on other rows.
+    classes : tuple
+        The two classes in order.
+    guarantee : Guarantee
+        What the choice cost.
     """
 
     threshold: float
@@ -43,15 +58,28 @@ class Threshold:
     guarantee: Guarantee
 
     def predict(self, model: Any, X: Any) -> NDArray[Any]:
-        """Classes of rows at this threshold."""
+        """Classes of rows at this threshold.
+
+        Parameters
+        ----------
+        model : classifier or Pipeline
+            The model that the threshold was chosen for.
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One of the two classes for each row.
+        """
         above = np.asarray(model.decision_function(X)) > self.threshold
         return np.asarray(np.array(self.classes)[above.astype(np.intp)])
 
 
 def choose_threshold(
     model: Any,
-    X: ArrayLike,
-    y: ArrayLike,
+    X: Any,
+    y: ArrayLike | None = None,
     *,
     budget: Budget | float,
     candidates: Sequence[float],
@@ -61,49 +89,76 @@ def choose_threshold(
     training_rows: bool | None = None,
     insecure_seed: int | None = None,
 ) -> Threshold:
-    """The candidate threshold on ``model.decision_function`` with the best private ``measure``.
+    """The candidate threshold on ``model.decision_function`` with the best private measure.
 
-    ``measure`` is "balanced_accuracy", "f1", or public costs of the two mistakes, for example
-    ``{"false_positive": 1, "false_negative": 5}``. ``candidates`` are declared, never read from the
-    scores; fewer candidates mean less noise. Two classes only; the second of ``classes_`` is the
-    positive one.
+    Two classes only; the second of ``classes_`` is the positive one.
+
+    Parameters
+    ----------
+    model : classifier or Pipeline
+        A fitted Privet classifier, or a scikit-learn pipeline that ends in one.
+    X : array-like of shape (n_samples, n_features), or a raw table
+        The rows. A model that carries a schema also takes a raw table, without ``y``: then the
+        budget is for whom the schema protects, a row or a person.
+    y : array-like of shape (n_samples,), optional
+        The labels of the rows.
+    budget : float, PureDP, ZCDP or ApproxDP
+        What the choice may cost, on top of what the training cost.
+    candidates : list of float
+        In increasing order. Declared, never read from the scores; fewer mean less noise.
+    measure : "balanced_accuracy", "f1" or dict
+        What is best; a dictionary has the public costs of the two mistakes, for example
+        ``{"false_positive": 1, "false_negative": 5}``.
+    ledger : Ledger, optional
+        The ledger to charge, once, before anything is counted.
+    dataset : str, optional
+        The account in the ledger.
+    training_rows : bool, optional
+        As in ``evaluate``.
+    insecure_seed : int, optional
+        For tests: the result is not private.
+
+    Returns
+    -------
+    Threshold
+        The chosen candidate, the noisy measure of each, and the guarantee that covers them.
     """
-    tested, whole = subject(model), as_budget(budget)
+    tested, whole = evaluated_model(model), as_budget(budget)
     if len(tested.classes) != 2 or not tested.has_scores:
         raise DeclarationError("A threshold needs a model of two classes with scores.")
     edges = _edges(candidates)
     name, costs = _measure(measure)
-    n = row_count(y)
-    training = check_account(
-        tested, n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
+    rows = evaluated_rows(tested, X, y, None, None, (ledger, dataset))
+    training = tested.refuse_training_rows(
+        rows.n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
     )
-    mechanism = Histogram(2 * (len(edges) + 1), whole, 1, insecure_seed)
-    event = mechanism.event(n)
+    mechanism = Histogram(2 * (len(edges) + 1), rows.budget(whole), 1, insecure_seed)
+    event = mechanism.event(rows.n)
     if ledger is not None:
         ledger.require(dataset, event)
-    labels = label_list(y)
-    refuse_rows(tested, X, n)
-
-    def release() -> NoisyCounts:
-        truth, scores = encode_labels(labels, tested.classes), tested.scores(X)[:, 0]
+    rows.refuse_unsound(tested)
+    charge = Charge(ledger, dataset, event)
+    with charge:
+        truth, scores = encode_labels(rows.labels, tested.classes), tested.scores(rows.X)[:, 0]
         # a score equal to a candidate is not above it
         places = truth * (len(edges) + 1) + np.searchsorted(edges, scores, side="left")
-        return mechanism.run(mechanism.count(places), n)
-
-    noisy, receipt = charged(ledger, dataset, event, release)
-    values = measured(noisy.values.reshape(2, -1), n, name, costs)
+        noisy = mechanism.run(mechanism.count(places), rows.n)
+    values = measured(noisy.values.reshape(2, -1), rows.n, name, costs)
     declared = training_rows is False
     relied = assumptions((), training=training, declared=declared, steps=tested.steps)
-    guarantee = Guarantee(event, noisy.numerics, (*relied, "the candidate thresholds"))
-    if not training:
-        guarantee = replace(guarantee, unit="one row of the evaluated table")
     return Threshold(
         threshold=float(edges[int(np.argmax(values))]),
         measure=name,
         candidates=tuple(edges.tolist()),
         values=tuple(values.tolist()),
         classes=tuple(tested.classes.tolist()),
-        guarantee=replace(guarantee, receipt=receipt),
+        guarantee=Guarantee(
+            event,
+            noisy.numerics,
+            (*relied, "the candidate thresholds"),
+            receipt=charge.receipt,
+            **rows.unit(training=training),
+        ),
     )
 
 

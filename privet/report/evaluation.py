@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from privet.evaluation import Evaluation, Measure
-from privet.evaluation.result import TRAINING
+from privet.evaluation.released_evaluation import TRAINING
 
 HEADER = "<tr><th>Measure</th><th>Of</th><th>Estimate</th><th>Interval</th><th></th></tr>"
 

@@ -13,10 +13,8 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP, evaluate
 from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
-from privet.evaluation.result import evaluation_from_json
-from privet.evaluation.run import plan
-from privet.evaluation.shares import shares
-from privet.evaluation.tables import tables
+from privet.evaluation.allocation import count_tables, plan_evaluation, shares
+from privet.evaluation.released_evaluation import evaluation_from_json
 from privet.mechanisms.counts import Histogram
 from privet.privacy.compose import Composition
 from privet.report.evaluation import fragment
@@ -149,8 +147,10 @@ def test_the_calibration_error_is_near_to_the_usual_one(asked: list[str]) -> Non
 
 
 def test_fewer_measures_are_more_exact() -> None:
-    alone = plan(PureDP(1.0), 1000, ("accuracy",), 2, 0, None)
-    whole = plan(PureDP(1.0), 1000, ("accuracy", "confusion", "auc", "calibration"), 2, 0, None)
+    alone = plan_evaluation(PureDP(1.0), 1000, ("accuracy",), 2, 0, None)
+    whole = plan_evaluation(
+        PureDP(1.0), 1000, ("accuracy", "confusion", "auc", "calibration"), 2, 0, None
+    )
     assert alone.mechanisms[0].scale == pytest.approx(1.0)  # a count: sensitivity one
     assert whole.mechanisms[0].scale > 4.0
     assert [table.name for table in whole.tables] == ["confusion", "ranks"]
@@ -158,7 +158,7 @@ def test_fewer_measures_are_more_exact() -> None:
 
 
 def test_the_shares_minimise_the_predicted_noise() -> None:
-    every = tables(("confusion", "auc", "calibration", "groups"), 2, 4, 32)
+    every = count_tables(("confusion", "auc", "calibration", "groups"), 2, 4, 32)
     for budget, power in ((PureDP(1.0), 2), (ZCDP(1.0), 1)):
         best = np.array(shares(budget, every))
         assert best.sum() == pytest.approx(1.0)
@@ -299,6 +299,6 @@ def test_tables_released_together_do_not_share_their_noise() -> None:
     )
     first = np.ravel(found.counts["confusion"])
     assert not np.isclose(first[0], np.ravel(found.counts["ranks"])[0])
-    drawn = plan(ZCDP(1.0), 10, ("confusion", "auc", "calibration"), 3, 0, 3).mechanisms
+    drawn = plan_evaluation(ZCDP(1.0), 10, ("confusion", "auc", "calibration"), 3, 0, 3).mechanisms
     zero = [m.run(np.zeros(m.cells, dtype=np.int64), 10).values[:4] / m.scale for m in drawn]
     assert len({tuple(np.round(values, 6)) for values in zero}) == 3

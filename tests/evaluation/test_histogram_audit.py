@@ -14,7 +14,8 @@ from scipy.stats import binom
 
 from privet import ZCDP, ApproxDP, PureDP
 from privet.errors import DeclarationError
-from privet.evaluation.tables import Seen, Table, tables
+from privet.evaluation.allocation import count_tables
+from privet.evaluation.count_tables import CodedRows, CountTable
 from privet.mechanisms.counts import Histogram
 from privet.privacy.curves import gaussian_delta
 
@@ -108,9 +109,9 @@ def test_an_approximate_budget_takes_the_smaller_noise_and_keeps_its_delta() -> 
     assert narrow.scale == pytest.approx(2.0 / 0.5)
 
 
-def draw(generator: np.random.Generator, size: int, classes: int) -> Seen:
+def draw(generator: np.random.Generator, size: int, classes: int) -> CodedRows:
     shares = generator.dirichlet(np.ones(classes), size=size)
-    return Seen(
+    return CodedRows(
         truth=generator.integers(classes, size=size),
         predicted=generator.integers(classes, size=size),
         group=generator.integers(3, size=size),
@@ -119,16 +120,16 @@ def draw(generator: np.random.Generator, size: int, classes: int) -> Seen:
     )
 
 
-def all_tables(classes: int) -> tuple[Table, ...]:
+def all_tables(classes: int) -> tuple[CountTable, ...]:
     """Every kind of table for this many classes."""
-    several = tables(("confusion", "auc", "calibration", "groups"), classes, 3, 16)
-    single = [tables((name,), classes, 3, 16) for name in ("accuracy", "auc", "calibration")]
+    several = count_tables(("confusion", "auc", "calibration", "groups"), classes, 3, 16)
+    single = [count_tables((name,), classes, 3, 16) for name in ("accuracy", "auc", "calibration")]
     return sum(single, several)
 
 
-def counted(seen: Seen, every: tuple[Table, ...]) -> list[np.ndarray]:
+def counted(seen: CodedRows, every: tuple[CountTable, ...]) -> list[np.ndarray]:
     return [
-        Histogram(table.cells, PureDP(1.0), table.touched).count(seen.places(table))
+        Histogram(table.cells, PureDP(1.0), table.touched).count(table.places(seen))
         for table in every
     ]
 
@@ -141,7 +142,7 @@ def test_replaying_on_a_neighbour_moves_the_counts_by_no_more_than_declared(
     generator = np.random.default_rng(seed)
     every = all_tables(classes)
     seen, other = draw(generator, 12, classes), draw(generator, 1, classes)
-    moved = Seen(
+    moved = CodedRows(
         *(
             np.concatenate([new, old[1:]])
             for new, old in zip(vars(other).values(), vars(seen).values(), strict=True)
@@ -161,11 +162,11 @@ def test_the_declared_sensitivities_are_reached() -> None:
     for classes in (2, 3):
         every = all_tables(classes)
         columns = 1 if classes == 2 else classes
-        one = Seen(
+        one = CodedRows(
             np.array([0]), np.array([1]), np.array([0]), np.zeros((1, columns)),
             np.eye(classes)[[1]],
         )  # fmt: skip
-        two = Seen(
+        two = CodedRows(
             np.array([1]), np.array([1]), np.array([2]), np.ones((1, columns)),
             np.eye(classes)[[0]],
         )  # fmt: skip

@@ -10,12 +10,12 @@ from scipy.special import expit
 from scipy.stats import binom, binomtest, norm
 from sklearn.metrics import roc_auc_score
 
+from privet._types import Array
+from privet.evaluation.allocation import count_tables
+from privet.evaluation.auc import NoisyCurves, normal_classes, statistic_moments
 from privet.evaluation.calibration import Gaps, calibration_error, gaps
-from privet.evaluation.consistent import Counts, alone, joined
-from privet.evaluation.rates import Array, Ratios
-from privet.evaluation.roc import NoisyCurves
-from privet.evaluation.spread import normal_classes, spread
-from privet.evaluation.tables import tables
+from privet.evaluation.consistency import Counts, alone, joined
+from privet.evaluation.rates import Ratios
 
 SIMULATIONS = 2000
 #: passed but for one run in a million where the coverage is from 0.937 to 0.963
@@ -120,7 +120,9 @@ def test_the_noisy_area_is_unbiased_and_its_noise_counts() -> None:
     p, q = found.totals
     wins = found.wins() - area * p * q
     assert abs(wins.mean()) < 5.2 * wins.std() / np.sqrt(SIMULATIONS)
-    told = spread(found.positive, found.negative, found.noise_variance, np.full(len(p), area))
+    told = statistic_moments(
+        found.positive, found.negative, found.noise_variance, np.full(len(p), area)
+    )
     np.testing.assert_allclose(told.statistic, wins, rtol=1e-9, atol=1e-6)
     assert np.mean(told.variance) == pytest.approx(wins.var(), rel=0.25)
     assert np.mean(told.variance - told.noise) < 0.7 * wins.var()
@@ -156,7 +158,9 @@ def test_an_area_close_to_one_is_missed_as_often_on_either_side(population: Any)
 
 def test_the_corrected_variance_does_not_move_with_the_area() -> None:
     found, area = sharp(0.05, -2.5, 0.5, 20_000)
-    told = spread(found.positive, found.negative, found.noise_variance, np.full(MANY, area))
+    told = statistic_moments(
+        found.positive, found.negative, found.noise_variance, np.full(MANY, area)
+    )
     corrected = told.variance - told.covariance / told.variance * told.statistic
     assert np.corrcoef(told.statistic, told.variance)[0, 1] < -0.6
     assert abs(np.corrcoef(told.statistic, corrected)[0, 1]) < 0.2
@@ -230,7 +234,7 @@ def test_the_usual_calibration_error_is_covered(slope: float, edges: str) -> Non
     """
     n, scale = 20_000, 4.0
     asked = ("auc", "calibration") if edges == "ranks" else ("calibration",)
-    (table,) = tables(asked, 2, 0, 16)
+    (table,) = count_tables(asked, 2, 0, 16)
     score = norm.isf((np.arange(200_000) + 0.5) / 200_000) * 2.0 - 1.0
     given, true = expit(score), expit(slope * score)
     tenth = np.minimum((10 * given).astype(int), 9)

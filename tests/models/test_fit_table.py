@@ -12,7 +12,7 @@ import pytest
 import privet
 from privet import ZCDP, Categorical, Label, Ledger, Numeric, Person, PureDP, Schema, fit_table
 from privet.errors import DeclarationError
-from privet.evaluation import evaluate
+from privet.evaluation import choose_threshold, evaluate
 from privet.inference import confidence_intervals, fit_with_intervals
 from privet.kernels import KernelLogisticRegression
 from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
@@ -131,6 +131,16 @@ def test_an_evaluation_of_a_raw_table_is_for_persons(tmp_path: Path) -> None:
         evaluate(fitted, table(450), table(450)["ill"], budget=1.0)
     with pytest.raises(DeclarationError, match="Groups are not offered"):
         evaluate(fitted, table(450), budget=1.0, groups="ward")
+
+
+def test_a_threshold_takes_the_raw_table_and_is_about_persons() -> None:
+    fitted = fit_table(LogisticRegression(ZCDP(9.0)), PERSONS, table())
+    found = choose_threshold(fitted, table(450), budget=ZCDP(9.0), candidates=[-1.0, 0.0, 1.0])
+    assert found.guarantee.group == 3
+    assert found.guarantee.event.claim.facts()["rho"] == pytest.approx(1.0)
+    assert found.guarantee.budget.facts()["rho"] == pytest.approx(9.0)
+    with pytest.raises(DeclarationError, match="raw table alone"):
+        choose_threshold(fitted, table(450), table(450)["ill"], budget=1.0, candidates=[0.0])
 
 
 def test_groups_of_a_raw_table_are_a_column() -> None:

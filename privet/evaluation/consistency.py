@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.evaluation.rates import Array, Ratios
+from privet._types import Array
+from privet.evaluation.rates import Ratios
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ def alone(noisy: Array, n: int, variance: float, fourth: float) -> Counts:
     excess = noisy.sum(axis=1, keepdims=True) - n
     values = noisy - excess / noisy.shape[1]
     return Counts(n, values, np.array(variance), np.array(fourth))
+
+
+def as_drawn(noisy: Array, n: int, variance: float, fourth: float) -> Counts:
+    """One table, (R, m), as it is: it does not add up to ``n``, or must keep independent noise."""
+    return Counts(n, noisy, np.array(variance), np.array(fourth), np.eye(noisy.shape[1]))
 
 
 def merged(counts: Counts, into: Array) -> Counts:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from privet.errors import DataError, MissingExtra
+from privet.evaluation.measures import Measure
 from privet.privacy.guarantee import Guarantee, guarantee_from_json
 
 TRAINING = "on training rows: optimistic"
@@ -18,26 +18,28 @@ AT_LEAST = ("calibration error",)
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One released number with its interval; ``estimate`` is None where noise hides it all."""
-
-    measure: str
-    of: str
-    estimate: float | None
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        told = "     ?" if self.estimate is None else f"{self.estimate:6.3f}"
-        return f"{told}  [{self.lower:.3f}, {self.upper:.3f}]"
-
-
-@dataclass(frozen=True)
 class Evaluation:
     """Private measures of a model on ``n`` rows, each with an interval at ``level``.
 
     An interval covers the value for fresh rows from the same population, with sampling error and
     noise both counted; each has the level on its own, not all together.
+
+    Attributes
+    ----------
+    n : int
+        The public number of rows.
+    level : float
+        Of each interval.
+    measures : tuple of Measure
+        Every released number with its interval.
+    counts : dict
+        The noisy tables by name, as nested lists, consistent with ``n`` and with each other.
+    classes : tuple
+        The model's classes in order; of two, the second is the positive one.
+    guarantee : Guarantee
+        What it cost, and what that relies on.
+    on_training_rows : bool
+        Whether the rows are the training rows, which makes the values optimistic.
     """
 
     n: int
@@ -49,7 +51,25 @@ class Evaluation:
     on_training_rows: bool = False
 
     def get(self, measure: str, of: str | None = None) -> Measure:
-        """The first measure of this name (and of this part)."""
+        """The first measure of this name.
+
+        Parameters
+        ----------
+        measure : str
+            Its name, for example "accuracy".
+        of : str, optional
+            What it is a measure of, for example "group north".
+
+        Returns
+        -------
+        Measure
+            The number with its interval.
+
+        Raises
+        ------
+        KeyError
+            Where there is none.
+        """
         for each in self.measures:
             if each.measure == measure and of in (None, each.of):
                 return each
@@ -57,7 +77,18 @@ class Evaluation:
         raise KeyError(f"There is no {measure!r} of {of!r} here; there are {names}.")
 
     def all(self, measure: str) -> tuple[Measure, ...]:
-        """Every measure of this name."""
+        """Every measure of this name.
+
+        Parameters
+        ----------
+        measure : str
+            The name.
+
+        Returns
+        -------
+        tuple of Measure
+            Empty where there is none.
+        """
         return tuple(each for each in self.measures if each.measure == measure)
 
     @property
@@ -82,7 +113,13 @@ class Evaluation:
         return self.all("observed frequency")
 
     def to_frame(self) -> Any:
-        """A pandas frame with one row for each measure."""
+        """A pandas frame with one row for each measure.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns measure, of, estimate, lower and upper.
+        """
         try:
             import pandas as pd
         except ImportError as error:
@@ -93,7 +130,13 @@ class Evaluation:
         ).astype({"estimate": float})
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; ``json.dumps`` takes them."""
+        """Plain values; ``json.dumps`` takes them.
+
+        Returns
+        -------
+        dict
+            Everything that is released; ``evaluation_from_json`` reads it.
+        """
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -101,26 +144,29 @@ class Evaluation:
             "level": self.level,
             "on_training_rows": self.on_training_rows,
             "classes": [_plain(label) for label in self.classes],
-            "measures": [
-                {
-                    "measure": m.measure,
-                    "of": m.of,
-                    "estimate": m.estimate,
-                    "lower": m.lower,
-                    "upper": m.upper,
-                }
-                for m in self.measures
-            ],
+            "measures": [asdict(each) for each in self.measures],
             "counts": self.counts,
             "guarantee": self.guarantee.to_json(),
         }
 
     def dumps(self) -> str:
-        """``to_json`` as text."""
+        """``to_json`` as text.
+
+        Returns
+        -------
+        str
+            Indented JSON.
+        """
         return json.dumps(self.to_json(), indent=2, allow_nan=False)
 
     def note(self) -> str:
-        """What the calibration error is, and which intervals cover more often than the level."""
+        """What the calibration error is, and which intervals cover more often than the level.
+
+        Returns
+        -------
+        str
+            Two sentences, or nothing without a calibration error.
+        """
         found = [name for name in AT_LEAST if self.all(name)]
         if not found:
             return ""
@@ -132,7 +178,13 @@ class Evaluation:
         )
 
     def headline(self) -> str:
-        """What this is, in a line or two."""
+        """What this is, in a line or two.
+
+        Returns
+        -------
+        str
+            Rows, level and guarantee.
+        """
         stamp = f" ({TRAINING})" if self.on_training_rows else ""
         return (
             f"{self.n:,} rows{stamp}, {100 * self.level:g} % intervals for fresh rows\n"
@@ -145,12 +197,6 @@ class Evaluation:
         lines = [f"{m.measure:<{wide}}  {m.of:<{what}}  {m}" for m in self.measures]
         note = self.note()
         return "\n".join([self.headline(), "", *lines, *(("", note) if note else ())])
-
-
-def measure(name: tuple[str, str], estimate: float, lower: float, upper: float) -> Measure:
-    """A measure from plain numbers; not a number becomes None."""
-    known = None if math.isnan(estimate) else float(estimate)
-    return Measure(name[0], name[1], known, float(lower), float(upper))
 
 
 def _plain(value: Any) -> Any:

@@ -12,20 +12,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
+from privet._types import Array, Codes
 from privet.errors import DataError, DeclarationError, PrivetError
+from privet.evaluation.allocation import SCORES
+from privet.ledger.charge import check_ledger, check_same_ledger
 from privet.models._base import PrivateLinearClassifier
-from privet.models._numbers import refuse_unsound
 from privet.models._published import refuse_published
 from privet.models.labels import encode_labels
 from privet.privacy.guarantee import Receipt
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int_]
 
 #: Scores are binned over this share of the range that they could have: few rows go further, and
 #: those are counted in the outermost bins.
@@ -33,7 +31,7 @@ CENTRAL = 0.5
 
 
 @dataclass(frozen=True)
-class Subject:
+class EvaluatedModel:
     """A fitted classifier and its last step, which carries the guarantee."""
 
     whole: Any
@@ -81,17 +79,17 @@ class Subject:
 
     def predicted(self, X: Any) -> Codes:
         """Predicted classes by their place."""
-        found = _unquoted(self.whole.predict, X)
+        found = unquoted(self.whole.predict, X)
         return encode_labels(np.asarray(found), self.classes)
 
     def scores(self, X: Any) -> Array:
         """Scores, one column for two classes (the positive one's) and one for each of more."""
-        scores = np.asarray(_unquoted(self.whole.decision_function, X), dtype=np.float64)
+        scores = np.asarray(unquoted(self.whole.decision_function, X), dtype=np.float64)
         return scores[:, None] if scores.ndim == 1 else scores
 
     def probabilities(self, X: Any) -> Array:
         """Class probabilities, shape (n, C)."""
-        return np.asarray(_unquoted(self.whole.predict_proba, X), dtype=np.float64)
+        return np.asarray(unquoted(self.whole.predict_proba, X), dtype=np.float64)
 
     @property
     def score_range(self) -> tuple[float, float]:
@@ -100,7 +98,7 @@ class Subject:
             centre = float(self.last.intercept_[0])
             reach = CENTRAL * float(np.linalg.norm(self.last.coef_)) * self.last._bound()
             return centre - reach, centre + reach
-        return -4.0, 4.0
+        return SCORES
 
     def places(self, scores: Array) -> Array:
         """Each score within its public range, as a number from 0 to 1.
@@ -115,8 +113,42 @@ class Subject:
             units = scores / (1.0 + np.abs(scores))
         return np.asarray(np.clip((units + 1.0) / 2.0, 0.0, 1.0))
 
+    def refuse_training_rows(
+        self, n: int, *, ledger: Any, dataset: str | None, training_rows: Any, seed: Any
+    ) -> bool:
+        """Whether the rows are the training rows; refused where they seem to be, unsaid.
 
-def _unquoted(asked: Callable[[Any], Any], X: Any) -> Any:
+        All that can be seen is public: the number of rows and the name of the account. Held-out
+        rows of the same number look the same, and training rows with one row removed do not; so
+        this stops a slip, not a lie.
+        """
+        check_ledger(ledger, dataset, seed)
+        if training_rows not in (None, False, True):
+            raise DeclarationError("training_rows must be True, False or None (not known).")
+        if training_rows is None and n == self.training_rows:
+            raise DeclarationError(
+                f"These look like the rows that the model was trained on: {n:,} rows"
+                + (f" of {dataset!r}" if dataset is not None else "")
+                + ". A model looks better on them than it is. Evaluate on rows kept apart; or say "
+                "training_rows=True (--training-rows; the result is stamped), or False "
+                "(--other-rows) if they are other rows."
+            )
+        if not training_rows:
+            return False
+        if n != self.training_rows:
+            raise DeclarationError(
+                f"training_rows=True, but the model was trained on {self.training_rows:,} rows."
+            )
+        if dataset != self.training_dataset:
+            raise DeclarationError(
+                "Training rows are charged to the account that their training was charged to: pass "
+                f"its ledger (ledger=, --ledger) and the data set {self.training_dataset!r}."
+            )
+        check_same_ledger(ledger, self.training_receipt)
+        return True
+
+
+def unquoted(asked: Callable[[Any], Any], X: Any) -> Any:
     """What the model says; an error that is not Privet's own may quote a cell and is replaced."""
     try:
         return asked(X)
@@ -128,8 +160,8 @@ def _unquoted(asked: Callable[[Any], Any], X: Any) -> Any:
     raise DataError(f"A step before the model, or the model, refused a row ({kind}).")
 
 
-def subject(model: Any) -> Subject:
-    """The subject behind ``model``; refused unless it is a fitted private classifier."""
+def evaluated_model(model: Any) -> EvaluatedModel:
+    """The released model behind ``model``; refused unless it is a fitted private classifier."""
     last = model[-1] if isinstance(model, Pipeline) else model
     if isinstance(model, Pipeline) and any(
         isinstance(step, FunctionTransformer) for _, step in model.steps
@@ -147,70 +179,4 @@ def subject(model: Any) -> Subject:
             "declared classes. Only a released model may be evaluated as if it were public."
         )
     refuse_published(last)
-    return Subject(model, last)
-
-
-def refuse_rows(model: Subject, X: Any, n: int) -> None:
-    """Refuse, before a charge, a table of another shape and one that holds NaN or infinity.
-
-    What a pipeline's steps make of a row is only known once they have seen it, after the charge.
-    """
-    shape = getattr(X, "shape", None)
-    if (len(X) if shape is None else int(shape[0])) != n:
-        raise DataError("X, y and groups must have the same number of rows.")
-    last = getattr(model.last, "best_estimator_", model.last)
-    if not model.steps and isinstance(last, PrivateLinearClassifier):
-        last._refuse_unsound(_unquoted(lambda table: last._numbers(table, reset=False), X))
-    elif issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind == "f"):
-        refuse_unsound(X)
-
-
-def label_list(y: Any) -> NDArray[Any]:
-    """Labels as an array; only their shape is looked at."""
-    if np.ma.isMaskedArray(y):
-        raise DataError("Masked labels are refused. Fill the masked values first.")
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise DataError("The labels must be a list with one label for each row.")
-    return labels
-
-
-@dataclass(frozen=True)
-class Groups:
-    """The group of each row, and every value that may occur."""
-
-    found: NDArray[Any]
-    values: tuple[Any, ...]
-
-    def codes(self) -> Codes:
-        """Groups by their place among the declared values; it may refuse, so after the charge."""
-        ordered, place = np.unique(np.asarray(self.values), return_index=True)
-        try:
-            codes = encode_labels(self.found, ordered)
-        except DataError:
-            known = False
-        else:
-            known = True
-        if not known:  # outside of the handler, which speaks of labels
-            raise DataError(
-                "A row's group is not among group_values. Nothing was released, but that much is "
-                "now known of the rows, so a charge to a ledger stands. Declare every group, or "
-                "map it to a declared one."
-            )
-        return np.asarray(place[codes])
-
-
-def declared_groups(groups: Any, declared: Any) -> Groups:
-    """Groups whose declaration and shape were checked; which group a row has was not."""
-    if declared is None or isinstance(declared, str) or not np.iterable(declared):
-        raise DeclarationError(
-            "Groups need group_values=[...], every value that may occur: which ones do occur in "
-            "the rows is private."
-        )
-    values = np.asarray(list(declared))
-    if len(values) == 0 or len(np.unique(values)) != len(values):
-        raise DeclarationError("group_values must name every group once.")
-    found = np.asarray(groups)
-    if found.ndim != 1:
-        raise DataError("groups must be a list with one group for each row.")
-    return Groups(found, tuple(values.tolist()))
+    return EvaluatedModel(model, last)

@@ -1,0 +1,201 @@
+"""``evaluate``: how good a released model is, itself released privately.
+
+declarations checked -> does it fit under the cap? -> rows checked, predicted one by one
+-> ledger reserves once -> tables counted, noise drawn -> ledger settles -> measures read off
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privet._checks import number_between
+from privet._types import Array
+from privet.errors import DeclarationError
+from privet.evaluation.allocation import EvaluationPlan, plan_evaluation
+from privet.evaluation.count_tables import CodedRows, read_tables
+from privet.evaluation.evaluated_model import EvaluatedModel, evaluated_model
+from privet.evaluation.evaluated_rows import EvaluatedRows, evaluated_rows
+from privet.evaluation.measures import PublicFacts
+from privet.evaluation.released_evaluation import TRAINING, Evaluation
+from privet.ledger.charge import Charge
+from privet.models.labels import encode_labels
+from privet.privacy.budget import Budget, as_budget
+from privet.privacy.guarantee import Guarantee
+
+MEASURES = ("accuracy", "confusion", "auc", "calibration", "groups")
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    budget: Budget | float,
+    measures: Sequence[str] | None = None,
+    groups: ArrayLike | None = None,
+    group_values: Sequence[Any] | None = None,
+    level: float = 0.95,
+    ledger: Any = None,
+    dataset: str | None = None,
+    training_rows: bool | None = None,
+    insecure_seed: int | None = None,
+) -> Evaluation:
+    """Measure a released model on rows kept apart from its training, privately, with intervals.
+
+    Parameters
+    ----------
+    model : classifier or Pipeline
+        A fitted Privet classifier, or a scikit-learn pipeline that ends in one.
+    X : array-like of shape (n_samples, n_features), or a raw table
+        The rows. Their number is public; nothing else about them is. A model that carries a schema
+        also takes a raw table, without ``y``: then the budget is for whom the schema protects, a
+        row or a person.
+    y : array-like of shape (n_samples,), optional
+        The labels of the rows.
+    budget : float, PureDP, ZCDP or ApproxDP
+        What the whole evaluation may cost, on top of what the training cost.
+    measures : list of str, optional
+        Of "accuracy", "confusion", "auc", "calibration", "groups"; fewer are more exact. By default
+        all that the model has ("auc" of more than two classes only when asked for).
+    groups : array-like of shape (n_samples,) or str, optional
+        The group of each row; with a raw table the name of a categorical column.
+    group_values : list, optional
+        Every value that may occur in ``groups``; a raw table's are its column's categories.
+    level : float, default 0.95
+        Of each interval, for the value on fresh rows.
+    ledger : Ledger, optional
+        The ledger to charge, once, before anything is counted.
+    dataset : str, optional
+        The account in the ledger.
+    training_rows : bool, optional
+        None refuses rows that look like the training rows (same number, same account). True
+        evaluates on them, stamped as optimistic; False declares that they are others.
+    insecure_seed : int, optional
+        For tests: the result is not private.
+
+    Returns
+    -------
+    Evaluation
+        The measures with their intervals and the guarantee that covers all of them.
+
+    Raises
+    ------
+    DeclarationError
+        Where a declaration is wrong, or the rows look like the training rows; nothing is charged.
+    DataError
+        Where a row, a label or a group cannot be used. Found after the charge, it stays charged.
+    BudgetExceeded
+        Where the ledger's cap does not allow the evaluation.
+    """
+    tested, whole = evaluated_model(model), as_budget(budget)
+    level = number_between("level", level, 0.5, 0.9999)
+    rows = evaluated_rows(tested, X, y, groups, group_values, (ledger, dataset))
+    training = tested.refuse_training_rows(
+        rows.n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
+    )
+    values, classes = rows.groups.values, tuple(tested.classes.tolist())
+    asked = asked_measures(measures, tested, grouped=groups is not None)
+    plan = plan_evaluation(
+        rows.budget(whole),
+        rows.n,
+        asked,
+        len(classes),
+        len(values),
+        insecure_seed,
+        tested.score_range,
+    )
+    if ledger is not None:
+        ledger.require(dataset, plan.event)
+    rows.refuse_unsound(tested)
+    charge = Charge(ledger, dataset, plan.event)
+    with charge:
+        drawn = draw_tables(plan, coded_rows(tested, rows, plan))
+    public = PublicFacts(rows.n, level, classes, values)
+    measured, counts = read_tables(plan.tables, plan.mechanisms, drawn, public)
+    shapes = {table.name: table.shape for table in plan.tables}
+    declared = training_rows is False
+    return Evaluation(
+        n=rows.n,
+        level=level,
+        measures=measured.released(),
+        counts={name: found[0].reshape(shapes[name]).tolist() for name, found in counts.items()},
+        classes=classes,
+        guarantee=Guarantee(
+            plan.event,
+            plan.mechanisms[0].numerics,
+            assumptions(values, training=training, declared=declared, steps=tested.steps),
+            receipt=charge.receipt,
+            **rows.unit(training=training),
+        ),
+        on_training_rows=training,
+    )
+
+
+def coded_rows(model: EvaluatedModel, rows: EvaluatedRows, plan: EvaluationPlan) -> CodedRows:
+    """The rows as the tables see them; what is wrong with one is refused here, charged."""
+    unused = np.zeros((rows.n, 0))
+    scored = any(table.needs_scores for table in plan.tables)
+    sure = any(table.needs_probabilities for table in plan.tables)
+    return CodedRows(
+        truth=encode_labels(rows.labels, model.classes),
+        predicted=model.predicted(rows.X),
+        group=rows.groups.codes(),
+        score=model.places(model.scores(rows.X)) if scored else unused,
+        probability=model.probabilities(rows.X) if sure else unused,
+    )
+
+
+def draw_tables(plan: EvaluationPlan, rows: CodedRows) -> list[Array]:
+    """Noisy tables, (1, cells) each; whoever calls this has charged the plan's event."""
+    return [
+        mechanism.run(mechanism.count(table.places(rows)), plan.n).values[np.newaxis]
+        for table, mechanism in zip(plan.tables, plan.mechanisms, strict=True)
+    ]
+
+
+def asked_measures(measures: Any, model: EvaluatedModel, *, grouped: bool) -> tuple[str, ...]:
+    """The measures asked for, or all that make sense for this model."""
+    if measures is None:
+        two = len(model.classes) == 2
+        possible = {
+            "auc": two and model.has_scores,  # with more classes only when asked: it costs C times
+            "calibration": model.has_probabilities,
+            "groups": grouped,
+        }
+        return tuple(name for name in MEASURES if possible.get(name, True))
+    listed = not isinstance(measures, str) and np.iterable(measures)
+    asked = tuple(dict.fromkeys(measures)) if listed else ()
+    if not asked or any(name not in MEASURES for name in asked):
+        raise DeclarationError(f"measures must be a list of {', '.join(MEASURES)}.")
+    for name, there in (("auc", model.has_scores), ("calibration", model.has_probabilities)):
+        if name in asked and not there:
+            what = "scores" if name == "auc" else "probabilities"
+            raise DeclarationError(
+                f"{type(model.last).__name__} has no {what}, so it has no {name}. Leave it out."
+            )
+    if ("groups" in asked) != grouped:
+        raise DeclarationError("The measure 'groups' and groups=... go together.")
+    return asked
+
+
+def assumptions(
+    groups: Sequence[Any], *, training: bool, declared: bool, steps: bool
+) -> tuple[str, ...]:
+    """What the guarantee and the intervals rely on."""
+    relied = ["the number of rows", "the set of classes", "the released model itself"]
+    if groups:
+        relied.append("the set of groups")
+    if steps:
+        relied.append(
+            "that each step of the pipeline before the model maps a row without looking at the "
+            "others, and learnt nothing from private rows"
+        )
+    if training:
+        relied.append(f"the values are {TRAINING}")
+    elif declared:
+        relied.append("that the rows are not the training rows, as the user declared")
+    return tuple(relied)
