@@ -16,7 +16,7 @@ from privet.answers.sessions import FunctionSession
 from privet.errors import PrivetWarning
 from privet.kernels import Gaussian, InteractivePredictor, Kernel, SemiInteractiveClassifier
 from privet.losses.margin import MarginLoss
-from privet.mechanisms.function import FunctionDesign, function_design, function_rho
+from privet.mechanisms.function import FunctionDesign, FunctionRelease, function_rho
 from privet.privacy import Budget
 from privet.randomness import SystemRandomness
 
@@ -38,7 +38,9 @@ def transcript_losses(
     tables: Tables, budget: Budget, lam: float, kernel: Kernel, loss: MarginLoss
 ) -> tuple[list[float], list[float]]:
     """``2 rho`` of 20 adaptive transcripts over the claim; and with independent noise."""
-    design = function_design(loss, budget, 1.0, lam, len(tables[0][1]), 2)
+    design = FunctionRelease(loss=loss, budget=budget, norm_bound=1.0, regularization=lam).design(
+        len(tables[0][1]), 2
+    )
     facts = design.minimiser
     first, second = (kernel_minimum(facts.risk, kernel, x, y, facts.tolerance) for x, y in tables)
     claim, found, naive = 2.0 * function_rho(budget), [], []

@@ -13,6 +13,7 @@ import math
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from _answers import Array, neighbours, prediction_table, transcript_losses
@@ -25,11 +26,11 @@ from privet.answers.sessions import FunctionSession, Predict, SparseSession
 from privet.bisection import largest
 from privet.kernels import Gaussian
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss
-from privet.mechanisms.distinguishing import Space, distinguishing_design
-from privet.mechanisms.function import function_design
+from privet.mechanisms.distinguishing import Distinguishing, Space
+from privet.mechanisms.function import FunctionRelease
 from privet.mechanisms.kernel_minimiser import KernelMinimiser
-from privet.mechanisms.projection import Stretch, prediction_stretch, projection_design
-from privet.mechanisms.sparse_vector import sparse_vector_design
+from privet.mechanisms.projection import Projection, Stretch, prediction_stretch
+from privet.mechanisms.sparse_vector import SparseVector
 from privet.privacy import Budget
 from privet.randomness import InsecureSeed
 
@@ -37,6 +38,18 @@ LOSS, KERNEL = Logistic(), Gaussian(0.5)
 BUDGET = ApproxDP(1.0, 1e-6)
 N, LAM = 100_000, 1e-3
 COLUMNS = 5
+DECLARED: dict[str, Any] = {
+    "loss": LOSS,
+    "budget": BUDGET,
+    "norm_bound": 1.0,
+    "regularization": LAM,
+}
+
+
+def sparse_vector(budget: Budget, lam: float, queries: int) -> SparseVector:
+    """The sparse vector with an accuracy promised for so many queries."""
+    declared = DECLARED | {"budget": budget, "regularization": lam}
+    return SparseVector(**declared, queries=queries, failure_probability=0.05)
 
 
 def noise_per_answer() -> list[str]:
@@ -62,14 +75,14 @@ def noise_per_answer() -> list[str]:
         function = function_noise(z) if t <= 10_000 else math.nan
         finite, paper, ours = finite_noise(t), paper_noise(t), our_noise(z)
         plain = gaussian_noise(t, float(t))
-        sparse = sparse_vector_design(LOSS, BUDGET, 1.0, LAM, N, COLUMNS, t, 0.05).error
+        sparse = sparse_vector(BUDGET, LAM, t).design(N, COLUMNS).error
         best = finite if math.isnan(function) else function
         lines.append(
             f"| {t:,} | {show(function)} | {finite:.4f} | {paper:.3f} | {plain:.3f} "
             f"| {show(ours)} | {sparse:.1f} | {paper / best:.1f} | {plain / best:.1f} |"
         )
         print(lines[-1], flush=True)
-    declared = function_design(LOSS, BUDGET, 1.0, LAM, N, COLUMNS).answer_sd
+    declared = FunctionRelease(**DECLARED).design(N, COLUMNS).answer_sd
     lines += ["", f"Declared for the function release at every T: {declared:.4f}.", ""]
     return lines
 
@@ -86,7 +99,7 @@ def rms(values: Array) -> float:
 
 def function_noise(z: Array) -> float:
     """Answers of function releases of the zero function; several paths where T is small."""
-    design = function_design(LOSS, BUDGET, 1.0, LAM, N, COLUMNS)
+    design = FunctionRelease(**DECLARED).design(N, COLUMNS)
     found = []
     for path in range(max(1, 5_000 // len(z))):
         session = FunctionSession(design, KERNEL, lambda part: np.zeros(len(part)))
@@ -101,7 +114,9 @@ def finite_noise(t: int) -> float:
     rng = np.random.default_rng(t)
     phi = rng.normal(size=(t, 20))
     phi /= np.linalg.norm(phi, axis=1, keepdims=True)
-    design = projection_design(LOSS, BUDGET, 1.0, LAM, N, 20, "coordinates", Stretch(), 1)
+    design = Projection(
+        **DECLARED, insecure_seed=1, size=20, of="coordinates", stretch=Stretch(20)
+    ).design(N)
     # one vector is one draw of the whole function: the mean over many of them is its deviation
     draws = [phi @ design.perturb(np.zeros(20), InsecureSeed(s)) for s in range(200)]
     return rms(np.concatenate(draws))
@@ -132,7 +147,9 @@ def our_noise(z: Array) -> float:
 def gaussian_noise(t: int, eigenvalue: float) -> float:
     """Independent Gaussian noise on t predictions for the stretch sqrt(eigenvalue)."""
     stretch = prediction_stretch(1.0, t, eigenvalue)
-    design = projection_design(LOSS, BUDGET, 1.0, LAM, N, t, "predictions", stretch, 1)
+    design = Projection(
+        **DECLARED, insecure_seed=1, size=t, of="predictions", stretch=stretch
+    ).design(N)
     draws = range(max(1, 5_000 // t))
     return rms(np.concatenate([design.perturb(np.zeros(t), InsecureSeed(s)) for s in draws]))
 
@@ -185,7 +202,7 @@ def pinp() -> list[str]:
         (ZCDP(0.5), 1_000_000, 0.1),
     ]
     for budget, n, lam in cases:
-        design = sparse_vector_design(LOSS, budget, 1.0, lam, n, 2, 300, 0.05)
+        design = sparse_vector(budget, lam, 300).design(n, 2)
         real = n <= 3_000
         predict = fitted(design.minimiser) if real else longest(design.minimiser.norm)
         worst, beyond, updates = 0.0, 0, 0
@@ -233,7 +250,9 @@ def tdil() -> list[str]:
     ]
     dims, errors, bounds = (2, 4, 8, 16, 32, 64, 128), [], []
     for d in dims:
-        design = distinguishing_design(LOSS, ZCDP(0.5), 1.0, 0.01, N, Space(d))
+        design = Distinguishing(
+            loss=LOSS, budget=ZCDP(0.5), norm_bound=1.0, regularization=0.01, space=Space(d)
+        ).design(N)
         left = []
         for run in range(10):
             w = np.random.default_rng(run).normal(size=d)

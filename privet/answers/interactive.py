@@ -29,9 +29,9 @@ from privet.answers.transcript import Transcript, load_transcript
 from privet.errors import DataError, DeclarationError, PrivetWarning
 from privet.features.kernel import Kernel
 from privet.features.named import kernel_from_json
-from privet.mechanisms.function import FunctionDesign, function_design
+from privet.mechanisms.function import FunctionDesign, FunctionRelease
 from privet.mechanisms.output import OutputPerturbation
-from privet.mechanisms.sparse_vector import SparseVectorDesign, sparse_vector_design
+from privet.mechanisms.sparse_vector import SparseVector, SparseVectorDesign
 from privet.models._numbers import table_shape
 from privet.privacy import Budget, Event
 from privet.privacy.budget import budget_from_json
@@ -131,19 +131,23 @@ class InteractivePredictor(Curated):
         )
 
     def _design(self, n: int, d: int) -> FunctionDesign | SparseVectorDesign:
-        declared = (self._loss(), self._budget, self._norm_bound(d), self.regularization, n, d)
+        declared: dict[str, Any] = {
+            "loss": self._loss(),
+            "budget": self._budget,
+            "norm_bound": self._norm_bound(d),
+            "regularization": self.regularization,
+            "insecure_seed": self.insecure_seed,
+        }
         if self.mechanism == "function":
-            return function_design(*declared, self.insecure_seed)
+            return FunctionRelease(**declared).design(n, d)
         if self.mechanism != "sparse_vector":
             raise DeclarationError(
                 f"mechanism must be 'function' or 'sparse_vector', got {self.mechanism!r}."
             )
         queries, beta = self.queries, self.failure_probability
-        if isinstance(queries, bool) or not isinstance(queries, int) or queries < 1:
-            raise DeclarationError(f"queries must be a positive integer, got {queries!r}.")
         if not 1e-12 <= beta <= 0.5:
             raise DeclarationError(f"failure_probability must be in [1e-12, 0.5], got {beta!r}.")
-        return sparse_vector_design(*declared, queries, beta, self.insecure_seed)
+        return SparseVector(**declared, queries=queries, failure_probability=beta).design(n, d)
 
     def _event(self, n: int, d: int) -> Event:
         vector = self._vector(d)

@@ -21,9 +21,9 @@ from privet.features.kernel import Kernel, count
 from privet.features.numeric import Linear
 from privet.grid import grid_exponent, round_to_grid
 from privet.mechanisms.distinguishing import (
+    Distinguishing,
     DistinguishingDesign,
     Space,
-    distinguishing_design,
 )
 from privet.models._numbers import table_shape
 from privet.privacy import Budget, Event
@@ -121,17 +121,16 @@ class NonInteractiveClassifier(ReleasedExpansion):
         points, beta = self._points(d), self.failure_probability
         if not 1e-12 <= beta <= 0.5:
             raise DeclarationError(f"failure_probability must be in [1e-12, 0.5], got {beta!r}.")
-        return distinguishing_design(
-            self._loss(),
-            self._budget,
-            self._norm_bound(d),
-            self.regularization,
-            n,
-            Space(d, 0 if points is None else count(points)),
-            self.rounds,
-            beta,
-            self.insecure_seed,
-        )
+        return Distinguishing(
+            loss=self._loss(),
+            budget=self._budget,
+            norm_bound=self._norm_bound(d),
+            regularization=self.regularization,
+            insecure_seed=self.insecure_seed,
+            space=Space(d, 0 if points is None else count(points)),
+            rounds=self.rounds,
+            failure_probability=beta,
+        ).design(n)
 
     def _event(self, n: int, d: int) -> Event:
         return self._design(n, d).event

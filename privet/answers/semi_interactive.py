@@ -26,10 +26,10 @@ from privet.features.kernel import Kernel, count
 from privet.features.landmarks import LandmarkMap, whitener
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.projection import (
+    Projection,
     ProjectionDesign,
     coordinate_stretch,
     prediction_stretch,
-    projection_design,
 )
 from privet.models._numbers import table_shape
 from privet.privacy import Budget, Event
@@ -118,17 +118,16 @@ class SemiInteractiveClassifier(ReleasedExpansion):
             top = float(scipy.linalg.eigvalsh(kernel(points, points))[-1]) * (1.0 + 1e-9)
             size = count(points)
             stretch = prediction_stretch(radius, size, top)
-        return projection_design(
-            self._loss(),
-            self._budget,
-            radius,
-            self.regularization,
-            n,
-            size,
-            "predictions" if self.method == "tddl" else "coordinates",
-            stretch,
-            self.insecure_seed,
-        )
+        return Projection(
+            loss=self._loss(),
+            budget=self._budget,
+            norm_bound=radius,
+            regularization=self.regularization,
+            insecure_seed=self.insecure_seed,
+            size=size,
+            of="predictions" if self.method == "tddl" else "coordinates",
+            stretch=stretch,
+        ).design(n)
 
     def _event(self, n: int, d: int) -> Event:
         if self.method not in METHODS:

@@ -23,7 +23,7 @@ from privet.answers.records import Record
 from privet.answers.transcript import Batch
 from privet.features.kernel import Kernel
 from privet.mechanisms.function import FunctionAnswers, FunctionDesign
-from privet.mechanisms.sparse_vector import SparseVector, SparseVectorDesign
+from privet.mechanisms.sparse_vector import SparseVectorAnswers, SparseVectorDesign
 from privet.randomness import Randomness
 
 Predict = Callable[[Any], Array]
@@ -136,7 +136,7 @@ class SparseSession(Session):
     """Guesses from corrected weights; a correction costs one epoch."""
 
     def __init__(self, design: SparseVectorDesign, kernel: Kernel, predict: Predict) -> None:
-        self._machine = SparseVector(design)
+        self._machine = SparseVectorAnswers(design)
         self._kernel, self._predict = kernel, predict
         self._centres = Growing()
         self._weights = np.empty(0)
@@ -189,7 +189,7 @@ class SparseSession(Session):
 
     def recall(self, state: Record) -> None:
         """A resumed session begins a new epoch: the old threshold's noise is gone."""
-        self._machine = SparseVector(self._machine.design, used=int(state.get("epochs", 0)))
+        self._machine = SparseVectorAnswers(self._machine.design, used=int(state.get("epochs", 0)))
 
 
 def pick(queries: Any, chosen: NDArray[np.bool_]) -> Any:

@@ -126,7 +126,7 @@ def evaluate(
         classes=classes,
         guarantee=Guarantee(
             plan.event,
-            plan.mechanisms[0].numerics,
+            plan.mechanisms[0].design(rows.n).numerics,
             assumptions(values, training=training, declared=declared, steps=tested.steps),
             receipt=charge.receipt,
             **rows.unit(training=training),

@@ -152,7 +152,7 @@ def guarantee_of(moments: SecondMoments, design: MatrixDesign, model: Guarantee)
     return replace(
         model,
         event=design.event,
-        numerics=moments.numerics(design),
+        numerics=design.numerics,
         assumptions=(*model.assumptions, WORD_OF_THE_CALLER),
         receipt=None,
         released=today(),

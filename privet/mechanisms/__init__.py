@@ -1,19 +1,49 @@
 """The only rooms where sensitivity meets noise: one theorem per file."""
 
+from privet.mechanisms.counts import Histogram
+from privet.mechanisms.distinguishing import Distinguishing
+from privet.mechanisms.function import FunctionRelease
+from privet.mechanisms.matrix import SecondMoments
+from privet.mechanisms.moments import PrivateMean
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.output import OutputPerturbation
-from privet.mechanisms.release import Design, Mechanism, Release
+from privet.mechanisms.projection import Projection
+from privet.mechanisms.release import Design, Draw, Mechanism, Release, ReleaseDesign
+from privet.mechanisms.search import DisjointParts, PublicChoice, RandomStopping
+from privet.mechanisms.selection import Selection
+from privet.mechanisms.sparse_vector import SparseVector
 
-#: Every mechanism by its name; a law that holds for mechanisms is tested on all of these.
+#: Every private minimiser by its name.
 MECHANISMS: dict[str, type[Mechanism]] = {
     mechanism.name: mechanism for mechanism in (OutputPerturbation, ObjectivePerturbation)
 }
 
+#: Every release by the mechanism that its events name; the laws are tested on all of these.
+_RELEASES: tuple[type[Release], ...] = (
+    OutputPerturbation,
+    ObjectivePerturbation,
+    Histogram,
+    PrivateMean,
+    Selection,
+    SecondMoments,
+    FunctionRelease,
+    SparseVector,
+    Projection,
+    Distinguishing,
+    DisjointParts,
+    RandomStopping,
+    PublicChoice,
+)
+RELEASES: dict[str, type[Release]] = {release.name: release for release in _RELEASES}
+
 __all__ = [
     "MECHANISMS",
+    "RELEASES",
     "Design",
+    "Draw",
     "Mechanism",
     "ObjectivePerturbation",
     "OutputPerturbation",
     "Release",
+    "ReleaseDesign",
 ]

@@ -20,10 +20,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._checks import positive_whole
+from privet._types import Array
 from privet.errors import DeclarationError
 from privet.grid import (
     add_discrete_gaussian,
@@ -32,18 +35,55 @@ from privet.grid import (
     round_to_grid,
 )
 from privet.mechanisms.output import output_curve
-from privet.noise import Gaussian, Laplace
+from privet.mechanisms.release import Draw, Release, ReleaseDesign, draw
+from privet.noise import Gaussian, Laplace, Law
 from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve
-from privet.privacy.event import not_private
+from privet.privacy.event import SEEDED, not_private
 from privet.privacy.kinds import HistogramEvent
 from privet.randomness import Randomness, source
 
-Array = NDArray[np.float64]
 THEOREMS = {
     "laplace": "Dwork, McSherry, Nissim and Smith 2006, Proposition 1",
     "gaussian": "Canonne, Kamath and Steinke 2020, Theorem 4; Balle and Wang 2018, Theorem 8",
 }
+
+
+@dataclass(frozen=True)
+class HistogramDesign(ReleaseDesign):
+    """The noise of ``cells`` counts and the event that covers them."""
+
+    kind: str
+    scale: float
+    cells: int
+    exponent: int  # noisy counts are multiples of 2^exponent
+    event: HistogramEvent
+
+    @property
+    def law(self) -> Law:
+        """The noise of one cell."""
+        return (Laplace if self.kind == "laplace" else Gaussian)(self.scale, 1)
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """One for each cell."""
+        return (replace(draw(self.law, self.cells), exponent=self.exponent, exact=True),)
+
+    @property
+    def numerics(self) -> str:
+        """A sentence on what is exact in the arithmetic."""
+        law = {"laplace": "Laplace", "gaussian": "Gaussian"}[self.kind]
+        if SEEDED in self.event.why_not_private:
+            return f"floating-point {law} noise from a seed: not private"
+        return f"exact discrete {law} on the grid 2^{self.exponent}"
+
+    def perturb(self, counts: NDArray[np.int64], randomness: Randomness) -> Array:
+        """Counts of any shape plus independent noise. Charge the event before this."""
+        if randomness.secure:
+            add = add_discrete_laplace if self.kind == "laplace" else add_discrete_gaussian
+            return add(counts.astype(np.float64), self.scale, self.exponent)
+        noise = self.law.sample(randomness, counts.size).reshape(counts.shape)
+        return round_to_grid(counts + noise, self.exponent)
 
 
 @dataclass(frozen=True)
@@ -58,8 +98,10 @@ class NoisyCounts:
 
 
 @dataclass(frozen=True)
-class Histogram:
+class Histogram(Release):
     """Noisy counts of ``cells`` declared cells, of which a row is in exactly ``touched``."""
+
+    name: ClassVar[str] = "histogram"
 
     cells: int
     budget: Budget
@@ -67,9 +109,8 @@ class Histogram:
     insecure_seed: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("cells", self.cells), ("touched", self.touched)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise DeclarationError(f"{name} must be a positive integer, got {value!r}.")
+        positive_whole("cells", self.cells)
+        positive_whole("touched", self.touched)
         if self.touched > self.cells:
             raise DeclarationError("A row cannot be in more cells than there are.")
         source(self.insecure_seed)  # refuses a malformed seed
@@ -126,10 +167,14 @@ class Histogram:
         return min(grid_exponent(math.sqrt(self.variance)), 0)
 
     def event(self, n: int) -> HistogramEvent:
-        """What a release from ``n`` rows costs. Declarations only."""
+        """What a release from ``n`` rows costs."""
+        return self.design(n).event
+
+    def design(self, n: int) -> HistogramDesign:
+        """Noise, grid and event for ``n`` rows."""
         kind = self.kind
-        return HistogramEvent(
-            mechanism="histogram",
+        event = HistogramEvent(
+            mechanism=self.name,
             claim=self.budget,
             curves=(self._curve(kind),),
             noise=kind,
@@ -140,6 +185,7 @@ class Histogram:
             theorem=THEOREMS[kind],
             why_not_private=not_private(self.insecure_seed),
         )
+        return HistogramDesign(kind, self.scale, self.cells, self.exponent, event)
 
     # -- with data -----------------------------------------------------------------------------
 
@@ -149,25 +195,9 @@ class Histogram:
 
     def run(self, counts: NDArray[np.int64], n: int) -> NoisyCounts:
         """Fresh noise on these counts of ``n`` rows. Charge the event before this."""
-        values = self.perturb(counts, source(self.insecure_seed))
-        return NoisyCounts(values, self.event(n), self.numerics, self.variance, self.fourth)
-
-    def perturb(self, counts: NDArray[np.int64], randomness: Randomness) -> Array:
-        """Counts of any shape plus independent noise."""
-        if randomness.secure:
-            add = add_discrete_laplace if self.kind == "laplace" else add_discrete_gaussian
-            return add(counts.astype(np.float64), self.scale, self.exponent)
-        law = Laplace if self.kind == "laplace" else Gaussian
-        noise = law(self.scale, 1).sample(randomness, counts.size).reshape(counts.shape)
-        return round_to_grid(counts + noise, self.exponent)
-
-    @property
-    def numerics(self) -> str:
-        """A sentence on what is exact in the arithmetic."""
-        law = {"laplace": "Laplace", "gaussian": "Gaussian"}[self.kind]
-        if self.insecure_seed is not None:
-            return f"floating-point {law} noise from a seed: not private"
-        return f"exact discrete {law} on the grid 2^{self.exponent}"
+        design = self.design(n)
+        values = design.perturb(counts, source(self.insecure_seed))
+        return NoisyCounts(values, design.event, design.numerics, self.variance, self.fourth)
 
     def with_seed(self, offset: int) -> Histogram:
         """The same with the seed moved on, so that tables released together differ in noise."""

@@ -18,30 +18,26 @@ the whole ball, exactly; for others from a declared net. Proof: ``distinguishing
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainccinv
 
+from privet._checks import is_whole, probability
+from privet._types import Array
 from privet.errors import DeclarationError
 from privet.grid import grid_exponent
-from privet.losses import Loss
-from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
-from privet.mechanisms.selection import select
-from privet.noise import NOISES, Noise
+from privet.mechanisms.kernel_minimiser import KernelMinimiser, KernelRelease
+from privet.mechanisms.release import Draw, ReleaseDesign, add_noise, draw, grid_draw
+from privet.mechanisms.selection import noisy_max
+from privet.noise import NOISES, Gumbel, Noise
 from privet.privacy import Budget
-from privet.privacy.curves import ConcentratedCurve, Curve, PureCurve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import DistinguishingEvent
 from privet.randomness import Randomness
-from privet.risk import RegularisedRisk, positive
-
-Array = NDArray[np.float64]
 
 MOST_ROUNDS = 100_000
 THEOREM = "Jain and Thakurta 2013, Theorem 7; McSherry and Talwar 2007; Cesar and Rogers 2021"
@@ -66,10 +62,11 @@ class Space:
 
 
 @dataclass(frozen=True)
-class DistinguishingDesign:
+class DistinguishingDesign(ReleaseDesign):
     """Every number of the release that is fixed before a row is read."""
 
     minimiser: KernelMinimiser
+    space: Space
     rounds: int
     epsilon: float  # eps0 of one draw
     numeric: Noise
@@ -84,6 +81,22 @@ class DistinguishingDesign:
         return self.epsilon / (2.0 * self.minimiser.score_sensitivity)
 
     @property
+    def selection(self) -> Gumbel:
+        """The noise of one choice from the net: the exponential mechanism at ``eps0``."""
+        scale = 2.0 * self.minimiser.score_sensitivity / self.epsilon
+        return Gumbel(scale, self.space.points)
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """In each round a point, then the answer there."""
+        if self.space.points:
+            point = replace(draw(self.selection), choice=True, exact=True)
+        else:
+            scale = 1.0 / (self.rate * self.minimiser.risk.norm_bound)
+            point = Draw(InBall.kind, scale, self.space.dimension, choice=True)
+        return (point, grid_draw(self.numeric, self.exponent)) * self.rounds
+
+    @property
     def numerics(self) -> str:
         """What is exact and what is idealised."""
         return (
@@ -93,8 +106,7 @@ class DistinguishingDesign:
 
     def choose(self, scores: Array, randomness: Randomness) -> int:
         """The place of a large score on the net, by the exponential mechanism at ``eps0``."""
-        s = self.minimiser.score_sensitivity
-        return select(scores, self.epsilon, randomness, sensitivity=s)
+        return noisy_max(scores, self.selection, randomness)
 
     def point(self, error: Array, randomness: Randomness) -> Array:
         """A point ``z`` of the whole ball with density ``exp(rate |<z, error>|)``."""
@@ -129,58 +141,57 @@ class Round:
         return math.sqrt(self.rounds / self.total)
 
 
-def distinguishing_design(
-    loss: Loss,
-    budget: Budget,
-    norm_bound: float,
-    regularization: float | Literal["auto"],
-    n: int,
-    space: Space,
-    rounds: int | Literal["auto"] = "auto",
-    failure_probability: float = 0.05,
-    insecure_seed: int | None = None,
-) -> DistinguishingDesign:
-    """The number of rounds that makes the error bound smallest, and what each of them costs."""
-    kind, total = _total(budget)
-    if regularization == "auto":
-        shift = total if kind == "laplace" else function_shift(budget)
-        lam = auto_regularization(loss.row_gradient_bound * norm_bound**2, shift, n)
-    else:
-        lam = positive("regularization", regularization)
-    minimiser = KernelMinimiser(RegularisedRisk(loss, lam, norm_bound), n)
+@dataclass(frozen=True, kw_only=True)
+class Distinguishing(KernelRelease):
+    """Points at which a guess is most wrong, drawn in ``rounds``, and noisy answers at them."""
 
-    def errors(count: int) -> tuple[float, float]:
-        return _errors(minimiser, Round(kind, total, count), space, failure_probability)
+    name: ClassVar[str] = "distinguishing"
 
-    best = min(_counts(), key=lambda count: errors(count)[1])
-    each = Round(kind, total, best if rounds == "auto" else _declared(rounds))
-    s = minimiser.score_sensitivity
-    numeric = NOISES[kind](each.numeric_scale * s, 1)
-    reach = minimiser.norm * norm_bound
-    largest = reach + numeric.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
-    exponent = grid_exponent(numeric.coordinate_sd, largest)
-    if kind == "gaussian":
-        numeric = NOISES[kind](each.numeric_scale * (s + math.ldexp(1.0, exponent)), 1)
-    event = DistinguishingEvent(
-        mechanism="distinguishing",
-        claim=budget,
-        curves=(_curve(kind, total),),
-        noise="exponential-mechanism and " + kind,
-        scale=numeric.scale,
-        sensitivity=s,
-        n=n,
-        dimension=space.dimension,
-        regularization=lam,
-        theorem=THEOREM,
-        why_not_private=not_private(insecure_seed),
-    )
-    return DistinguishingDesign(
-        minimiser, each.rounds, each.epsilon, numeric, *errors(each.rounds), exponent, event
-    )
+    space: Space
+    rounds: int | Literal["auto"] = "auto"
+    failure_probability: float = 0.05
+
+    def __post_init__(self) -> None:
+        probability("failure_probability", self.failure_probability)
+
+    def design(self, n: int) -> DistinguishingDesign:
+        """The number of rounds that makes the error bound smallest, and what each of them costs."""
+        kind, total = _total(self.budget)
+        shift = total if kind == "laplace" else function_shift(self.budget)
+        minimiser = self.minimiser(n, shift)
+
+        def errors(count: int) -> tuple[float, float]:
+            each = Round(kind, total, count)
+            return _errors(minimiser, each, self.space, self.failure_probability)
+
+        best = min(_counts(), key=lambda count: errors(count)[1])
+        each = Round(kind, total, best if self.rounds == "auto" else _declared(self.rounds))
+        s = minimiser.score_sensitivity
+        numeric = NOISES[kind](each.numeric_scale * s, 1)
+        reach = minimiser.norm * self.norm_bound
+        largest = reach + numeric.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
+        exponent = grid_exponent(numeric.coordinate_sd, largest)
+        if kind == "gaussian":
+            numeric = NOISES[kind](each.numeric_scale * (s + math.ldexp(1.0, exponent)), 1)
+        event = DistinguishingEvent(
+            mechanism=self.name,
+            claim=self.budget,
+            curves=(self.budget.whole_curve,),
+            noise="exponential-mechanism and " + kind,
+            scale=numeric.scale,
+            sensitivity=s,
+            n=n,
+            dimension=self.space.dimension,
+            regularization=minimiser.risk.regularization,
+            theorem=THEOREM,
+            why_not_private=not_private(self.insecure_seed),
+        )
+        found = (each.rounds, each.epsilon, numeric, *errors(each.rounds), exponent, event)
+        return DistinguishingDesign(minimiser, self.space, *found)
 
 
 def _declared(rounds: int) -> int:
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or not 1 <= rounds <= MOST_ROUNDS:
+    if not is_whole(rounds) or not 1 <= rounds <= MOST_ROUNDS:
         raise DeclarationError(f"rounds must be 'auto' or from 1 to {MOST_ROUNDS}, got {rounds!r}.")
     return rounds
 
@@ -210,10 +221,6 @@ def _errors(
 
 def _total(budget: Budget) -> tuple[Literal["laplace", "gaussian"], float]:
     return "gaussian" if budget.allows_gaussian else "laplace", budget.additive.amount
-
-
-def _curve(kind: str, total: float) -> Curve:
-    return PureCurve(total) if kind == "laplace" else ConcentratedCurve(total)
 
 
 def draw_in_ball(u: Array, rate: float, randomness: Randomness) -> Array:

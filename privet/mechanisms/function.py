@@ -22,28 +22,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from privet._types import Array, Flags
 from privet.errors import DeclarationError
 from privet.grid import grid_exponent, round_to_grid
-from privet.losses import Loss
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
-from privet.mechanisms.path import CholeskyRows, factor
+from privet.mechanisms.kernel_minimiser import KernelMinimiser, KernelRelease
+from privet.mechanisms.release import Draw, ReleaseDesign, draw
 from privet.noise import Gaussian
 from privet.privacy import Budget
 from privet.privacy.curves import GaussianCurve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import FunctionEvent
 from privet.randomness import Randomness
-from privet.risk import RegularisedRisk, positive
 
-Array = NDArray[np.float64]
-
+#: Rows in a block of the growing factor.
+HEIGHT = 256
 #: What queries that are not kept may cost together, relative to the whole.
 SLACK = 0.01
 #: ``t/R^2``: independent noise in every answer, so that the covariance has an inverse.
@@ -56,7 +54,7 @@ THEOREM = "Hall, Rinaldo and Wasserman 2013, Proposition 7 and Corollary 9"
 
 
 @dataclass(frozen=True)
-class FunctionDesign:
+class FunctionDesign(ReleaseDesign):
     """Every number of a function release that is fixed before a row is read."""
 
     minimiser: KernelMinimiser
@@ -78,6 +76,16 @@ class FunctionDesign:
     def answer_sd(self) -> float:
         """The largest standard deviation of one answer's noise."""
         return self.sigma * self.minimiser.risk.norm_bound * math.sqrt(1.0 + EXTRA)
+
+    @property
+    def path(self) -> Gaussian:
+        """The noise of one answer, before it is given the path's covariance."""
+        return Gaussian(self.sigma, 1)
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """One normal for each answer."""
+        return (draw(self.path, each="answer"),)
 
     @property
     def numerics(self) -> str:
@@ -103,40 +111,33 @@ def function_shift(budget: Budget) -> float:
     return math.sqrt(2.0 * function_rho(budget) / (1.0 + SLACK))
 
 
-def function_design(
-    loss: Loss,
-    budget: Budget,
-    norm_bound: float,
-    regularization: float | Literal["auto"],
-    n: int,
-    m: int,
-    insecure_seed: int | None = None,
-) -> FunctionDesign:
-    """Noise and event from declarations; ``m`` columns are recorded and change nothing."""
-    shift = function_shift(budget)
-    if regularization == "auto":
-        lam = auto_regularization(loss.row_gradient_bound * norm_bound**2, shift, n)
-    else:
-        lam = positive("regularization", regularization)
-    risk = RegularisedRisk(loss, lam, norm_bound)
-    minimiser = KernelMinimiser(risk, n, minimisers=1 + MOST_RESUMED)
-    sigma = minimiser.sensitivity / shift
-    event = FunctionEvent(
-        mechanism="function",
-        claim=budget,
-        curves=(GaussianCurve(function_rho(budget)),),
-        noise="gaussian",
-        scale=sigma,
-        sensitivity=minimiser.sensitivity,
-        n=n,
-        columns=m,
-        regularization=lam,
-        theorem=THEOREM,
-        why_not_private=not_private(insecure_seed),
-    )
-    answer = Gaussian(sigma * norm_bound, 1)
-    largest = minimiser.norm * norm_bound + answer.norm_quantile(NEGLIGIBLE)
-    return FunctionDesign(minimiser, sigma, grid_exponent(answer.scale, largest), event)
+@dataclass(frozen=True, kw_only=True)
+class FunctionRelease(KernelRelease):
+    """Answers to any number of queries from one noisy function."""
+
+    name: ClassVar[str] = "function"
+
+    def design(self, n: int, m: int) -> FunctionDesign:
+        """Noise and event for ``n`` rows; ``m`` columns are recorded and change nothing."""
+        shift = function_shift(self.budget)
+        minimiser = self.minimiser(n, shift, minimisers=1 + MOST_RESUMED)
+        sigma = minimiser.sensitivity / shift
+        event = FunctionEvent(
+            mechanism=self.name,
+            claim=self.budget,
+            curves=(GaussianCurve(function_rho(self.budget)),),
+            noise="gaussian",
+            scale=sigma,
+            sensitivity=minimiser.sensitivity,
+            n=n,
+            columns=m,
+            regularization=minimiser.risk.regularization,
+            theorem=THEOREM,
+            why_not_private=not_private(self.insecure_seed),
+        )
+        answer = Gaussian(sigma * self.norm_bound, 1)
+        largest = minimiser.norm * self.norm_bound + answer.norm_quantile(NEGLIGIBLE)
+        return FunctionDesign(minimiser, sigma, grid_exponent(answer.scale, largest), event)
 
 
 class FunctionAnswers:
@@ -160,13 +161,13 @@ class FunctionAnswers:
 
     def answer(
         self, values: Array, cross: Array, own: Array, randomness: Randomness
-    ) -> tuple[Array, NDArray[np.bool_]]:
+    ) -> tuple[Array, Flags]:
         """Released answers, and which queries were kept."""
         white = self._rows.whiten(cross)
         means = values + white.T @ self._whitened
         variance = self._variance_above(own, white)
         kept = ~self._spared(variance)
-        noise = Gaussian(self.design.sigma, 1).sample(randomness, len(values))[:, 0]
+        noise = self.design.path.sample(randomness, len(values))[:, 0]
         out = means + noise * np.sqrt(variance + self.design.extra)
         if kept.any():
             corner = self._corner(white, own, kept)
@@ -193,7 +194,7 @@ class FunctionAnswers:
         rounding = 8.0 * np.finfo(float).eps * (len(white) + 8) * self._square
         return np.asarray(np.maximum(variance, 0.0) + rounding)
 
-    def _spared(self, variance: Array) -> NDArray[np.bool_]:
+    def _spared(self, variance: Array) -> Flags:
         """Which queries the kept ones determine, as long as the slack lasts."""
         spared = variance <= 2.0 * self.design.jitter
         for i in np.flatnonzero(spared):
@@ -204,7 +205,7 @@ class FunctionAnswers:
                 self.spent += price
         return np.asarray(spared)
 
-    def _corner(self, white: Array, own: Array, kept: NDArray[np.bool_]) -> Array:
+    def _corner(self, white: Array, own: Array, kept: Flags) -> Array:
         """The factor of the kept queries' conditional covariance."""
         part = white[:, kept]
         matrix = own[np.ix_(kept, kept)] - part.T @ part
@@ -222,3 +223,58 @@ class FunctionAnswers:
 
     def __reduce__(self) -> str:
         raise TypeError("A running release holds exact predictions and is not pickled.")
+
+
+class CholeskyRows:
+    """A Cholesky factor that grows by rows: of a Gaussian path, looked at place after place.
+
+    The values seen so far have covariance ``M = L L'``. ``L`` is kept in row blocks of ``HEIGHT``,
+    each split into what lies left of the diagonal and the triangle on it, all of them contiguous: a
+    solve reads every number once and copies none, for one place or for a batch.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._left: list[Array] = []  # HEIGHT x (places before the block)
+        self._corner: list[Array] = []  # HEIGHT x HEIGHT, lower triangle
+
+    @property
+    def room(self) -> int:
+        """Rows that fit into the last block."""
+        return len(self._left) * HEIGHT - self.size or HEIGHT
+
+    def whiten(self, right: Array) -> Array:
+        """``L^-1 right`` for ``right`` of shape (size,) or (size, k)."""
+        out = np.empty_like(right)
+        for b, (left, corner) in enumerate(zip(self._left, self._corner, strict=True)):
+            start = b * HEIGHT
+            height = min(HEIGHT, self.size - start)
+            rest = right[start : start + height] - left[:height] @ out[:start]
+            out[start : start + height] = solve_triangular(
+                corner[:height, :height], rest, lower=True, check_finite=False
+            )
+        return out
+
+    def append(self, left: Array, corner: Array) -> None:
+        """Add rows: ``left`` (k x size) beside ``corner`` (k x k, lower); k is at most ``room``."""
+        k = len(corner)
+        if self.size == len(self._left) * HEIGHT:
+            self._left.append(np.zeros((HEIGHT, self.size)))
+            self._corner.append(np.zeros((HEIGHT, HEIGHT)))
+        start = (len(self._left) - 1) * HEIGHT
+        row = self.size - start
+        self._left[-1][row : row + k] = left[:, :start]
+        self._corner[-1][row : row + k, :row] = left[:, start:]
+        self._corner[-1][row : row + k, row : row + k] = corner
+        self.size += k
+
+
+def factor(matrix: Array) -> Array:
+    """The lower Cholesky factor; refuses a kernel that is not positive semidefinite."""
+    try:
+        return np.asarray(cholesky(matrix, lower=True, check_finite=False))
+    except LinAlgError as error:
+        raise DeclarationError(
+            "The kernel is not positive semidefinite on the queries, so no noise has it as its "
+            "covariance. Use another kernel."
+        ) from error

@@ -17,9 +17,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
+from privet._checks import positive
 from privet.errors import DeclarationError
+from privet.losses import Loss
+from privet.mechanisms.release import Release
 from privet.minimise.rounding import UNIT, minimiser_norm
+from privet.privacy import Budget
 from privet.risk import RegularisedRisk
 
 #: ``gamma`` relative to what one row can do, ``2 L R/n``: it makes the noise 0.1 % larger.
@@ -104,6 +109,26 @@ class KernelMinimiser:
     def gap(self) -> float:
         """The duality gap that the tolerance is equal to, ``gamma^2/(2 Lam)``."""
         return self.tolerance**2 / (2.0 * self.risk.regularization)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelRelease(Release):
+    """What every way of answering from a kernel minimiser declares."""
+
+    loss: Loss
+    budget: Budget
+    norm_bound: float  # the root of the kernel's bound on K(x, x)
+    regularization: float | Literal["auto"] = "auto"
+    insecure_seed: int | None = None
+
+    def minimiser(self, n: int, shift: float, minimisers: int = 1) -> KernelMinimiser:
+        """At the declared regularisation, or at the rule's for ``shift = S/sigma``."""
+        if self.regularization == "auto":
+            bound = self.loss.row_gradient_bound * self.norm_bound**2
+            lam = auto_regularization(bound, shift, n)
+        else:
+            lam = positive("regularization", self.regularization)
+        return KernelMinimiser(RegularisedRisk(self.loss, lam, self.norm_bound), n, minimisers)
 
 
 def rounded(terms: float) -> float:

@@ -25,19 +25,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from privet._types import Array
 from privet.grid import grid_exponent
 from privet.losses.second_moments import joint_bound
-from privet.mechanisms.additive import add_noise
 from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.output import output_curve, unit_noise
-from privet.mechanisms.release import Array
+from privet.mechanisms.release import Draw, Release, ReleaseDesign, add_noise, grid_draw
 from privet.noise import NOISES, Noise
 from privet.privacy import Budget
 from privet.privacy.curves import Curve
-from privet.privacy.event import not_private
+from privet.privacy.event import SEEDED, not_private
 from privet.privacy.kinds import MatrixEvent
 from privet.randomness import Randomness, source
 from privet.risk import RegularisedRisk
@@ -55,7 +56,7 @@ ETAS = tuple(np.geomspace(0.25, 16.0, 121).tolist())
 
 
 @dataclass(frozen=True)
-class MatrixDesign:
+class MatrixDesign(ReleaseDesign):
     """Every number of the release that is fixed before a row, or ``theta``, is read."""
 
     n: int
@@ -64,6 +65,21 @@ class MatrixDesign:
     noise: Noise  # of the query in units of its sensitivity
     exponent: int
     event: MatrixEvent
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """One for each query: the pair is one, in units of its sensitivity."""
+        return (grid_draw(self.noise, self.exponent),) * len(self.event.curves)
+
+    @property
+    def numerics(self) -> str:
+        """Exact for Gaussian noise, idealised for spherical Laplace and for a seed."""
+        if self.noise.kind == "gaussian" and SEEDED not in self.event.why_not_private:
+            return f"exact discrete Gaussian on the grid 2^{self.exponent} of the sensitivity"
+        return (
+            f"idealised numerics: floating-point {self.noise.kind} noise rounded to the grid "
+            f"2^{self.exponent} of the sensitivity"
+        )
 
 
 @dataclass(frozen=True)
@@ -101,8 +117,10 @@ class NoisyMatrices:
 
 
 @dataclass(frozen=True)
-class SecondMoments:
-    """The private pair of matrices of one risk, as a value made of declarations."""
+class SecondMoments(Release):
+    """The private pair of matrices of one risk."""
+
+    name: ClassVar[str] = "matrix"
 
     risk: RegularisedRisk
     budget: Budget
@@ -144,7 +162,7 @@ class SecondMoments:
     ) -> MatrixEvent:
         """The record of a release; its query is in units of its own sensitivity."""
         return MatrixEvent(
-            mechanism="matrix",
+            mechanism=self.name,
             claim=self.budget,
             curves=curves,
             noise=kind,
@@ -221,15 +239,6 @@ class SecondMoments:
             symmetric(lower, design.side) * unit,
             weighing,
             design.noise,
-        )
-
-    def numerics(self, design: MatrixDesign) -> str:
-        """Exact for Gaussian noise, idealised for spherical Laplace."""
-        if design.noise.kind == "gaussian" and self.insecure_seed is None:
-            return f"exact discrete Gaussian on the grid 2^{design.exponent} of the sensitivity"
-        return (
-            f"idealised numerics: floating-point {design.noise.kind} noise rounded to the grid "
-            f"2^{design.exponent} of the sensitivity"
         )
 
 

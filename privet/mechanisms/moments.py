@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from privet._types import Array
 from privet.grid import grid_exponent
-from privet.mechanisms.additive import add_noise
 from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.output import output_curve, unit_noise
-from privet.mechanisms.release import Array
+from privet.mechanisms.release import Draw, Release, ReleaseDesign, add_noise, grid_draw
 from privet.noise import NOISES, Noise
 from privet.privacy import Budget
 from privet.privacy.event import not_private
@@ -54,7 +55,6 @@ _STREAM = 1 << 40
 class Mean:
     """What is averaged: the public facts about one row's vector."""
 
-    name: str
     columns: int
     dimension: int
     diameter: float
@@ -67,21 +67,26 @@ class Mean:
 
 def column_moments(d: int) -> Mean:
     """Means of ``u`` and ``sqrt2 u^2`` of ``d`` columns in [-1, 1]."""
-    return Mean("moments", d, 2 * d, 2.0 * math.sqrt(d), math.sqrt(3.0 * d))
+    return Mean(d, 2 * d, 2.0 * math.sqrt(d), math.sqrt(3.0 * d))
 
 
 def cell_means(d: int, cells: int) -> Mean:
     """Sums of ``x`` in the unit ball of ``d`` columns and counts, by cell, over ``n``."""
-    return Mean("moments", d, cells * (d + 1), 2.0, math.sqrt(2.0))
+    return Mean(d, cells * (d + 1), 2.0, math.sqrt(2.0))
 
 
 @dataclass(frozen=True)
-class MeanDesign:
+class MeanDesign(ReleaseDesign):
     """Noise of one round, grid, and the event of all rounds: from declarations."""
 
     noise: Noise
     exponent: int
     event: MomentsEvent
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """One in each round."""
+        return (grid_draw(self.noise, self.exponent),) * len(self.event.curves)
 
     @property
     def numerics(self) -> str:
@@ -95,8 +100,10 @@ class MeanDesign:
 
 
 @dataclass(frozen=True)
-class PrivateMean:
+class PrivateMean(Release):
     """Noisy answers to ``rounds`` queries of one kind under one budget."""
+
+    name: ClassVar[str] = "moments"
 
     query: Mean
     budget: Budget
@@ -116,7 +123,7 @@ class PrivateMean:
             sensitivity += math.ldexp(math.sqrt(p), exponent)
         noise = NOISES[kind](unit.scale * sensitivity, p)
         event = MomentsEvent(
-            mechanism=self.query.name,
+            mechanism=self.name,
             claim=self.budget,
             curves=(curve,) * self.rounds,
             noise=kind,

@@ -26,6 +26,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from privet._types import Array
 from privet.bisection import largest
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent, round_to_grid
@@ -40,14 +41,13 @@ from privet.mechanisms.gap import (
     reserve,
 )
 from privet.mechanisms.gaussian_objective import gaussian_floor, gaussian_shift
-from privet.mechanisms.prepared import Prepared
 from privet.mechanisms.regularization import (
     choose_regularization,
     default_regularization,
     regularization_floor,
 )
-from privet.mechanisms.release import Array, Design, Mechanism
-from privet.minimise import minimise
+from privet.mechanisms.release import Design, Mechanism
+from privet.minimise import curvature_at, minimise, minimise_many
 from privet.noise import NOISES, Noise
 from privet.privacy.curves import Curve, PureCurve
 from privet.privacy.event import not_private
@@ -217,12 +217,34 @@ class ObjectivePerturbation(Mechanism):
         minima = Prepared(design.risk, rows).minimisers(b / rows.n, design.tolerance)
         return finish(minima, design, randomness)
 
-    def numerics(self, design: Design) -> str:
-        """The noise needs a density, so it is a floating-point sample."""
-        return (
-            f"idealised numerics: floating-point {design.main.kind} noise, release rounded to the "
-            f"grid 2^{design.exponent}; conditional on convergence of the minimiser"
+
+class Prepared:
+    """Many draws on the same rows: one optimum, one factor, then a few gradients per draw.
+
+    The non-private optimum and its Hessian are intermediates of the curator's process. They live in
+    this object only: it is never an attribute of a model, never written and never released.
+    """
+
+    def __init__(self, risk: RegularisedRisk, rows: Rows) -> None:
+        self._risk, self._rows = risk, rows
+        # good enough to start from; each draw is certified on its own
+        loose = 1e-6 * risk.row_gradient
+        self._optimum = minimise(risk, rows, tolerance=loose).certified()
+        self._factor = curvature_at(risk, rows, self._optimum)
+
+    def minimisers(self, linears: Array, tolerance: float) -> Array:
+        """Certified minimisers for each row of ``linears``, shape (k, p)."""
+        return minimise_many(
+            self._risk,
+            self._rows,
+            linears,
+            tolerance=tolerance,
+            start=self._optimum,
+            curvature=self._factor,
         )
+
+    def __reduce__(self) -> str:
+        raise TypeError("A prepared optimum is not private and is never pickled.")
 
 
 def gap_is_visible(design: Design) -> bool:

@@ -23,12 +23,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from privet._types import Array
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent
-from privet.mechanisms.additive import add_noise
 from privet.mechanisms.gap import largest_value, output_gap
 from privet.mechanisms.regularization import choose_regularization, default_regularization
-from privet.mechanisms.release import Array, Design, Mechanism
+from privet.mechanisms.release import Design, Mechanism, add_noise
 from privet.minimise import minimise
 from privet.noise import NOISES, Noise
 from privet.privacy.budget import Budget
@@ -108,18 +108,6 @@ class OutputPerturbation(Mechanism):
         values = np.tile(minimum, (k, 1))
         return add_noise(values, design.main, design.exponent, randomness)
 
-    def numerics(self, design: Design) -> str:
-        """Exact for Gaussian noise, idealised for spherical Laplace."""
-        if design.main.kind == "gaussian":
-            return (
-                f"exact discrete Gaussian on the grid 2^{design.exponent}; conditional on "
-                "convergence of the minimiser"
-            )
-        return (
-            f"idealised numerics: floating-point spherical Laplace rounded to the grid "
-            f"2^{design.exponent}; conditional on convergence of the minimiser"
-        )
-
 
 def output_curve(kind: str, budget: Budget, p: int) -> Curve:
     """The curve of noise that spends exactly ``budget`` on a query of ``p`` coordinates."""
@@ -134,8 +122,11 @@ def output_curve(kind: str, budget: Budget, p: int) -> Curve:
     return GaussianCurve(rho, DISCRETE_SLACK * p)
 
 
+def unit_rate(curve: Curve) -> float:
+    """One over the scale of the noise for a query of sensitivity 1 that costs ``curve``."""
+    return math.sqrt(2.0 * curve.rho) if isinstance(curve, GaussianCurve) else curve.pure
+
+
 def unit_noise(kind: str, curve: Curve, p: int) -> Noise:
     """The noise for a query of sensitivity 1 that costs ``curve``."""
-    if isinstance(curve, GaussianCurve):
-        return NOISES[kind](1.0 / math.sqrt(2.0 * curve.rho), p)
-    return NOISES[kind](1.0 / curve.pure, p)
+    return NOISES[kind](1.0 / unit_rate(curve), p)

@@ -20,26 +20,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privet._types import Array
 from privet.grid import grid_exponent
-from privet.losses import Loss
-from privet.mechanisms.additive import add_noise
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization, rounded
-from privet.mechanisms.output import output_curve
+from privet.mechanisms.kernel_minimiser import KernelMinimiser, KernelRelease, rounded
+from privet.mechanisms.output import output_curve, unit_rate
+from privet.mechanisms.release import Draw, ReleaseDesign, add_noise, grid_draw
 from privet.noise import NOISES, Noise
-from privet.privacy import Budget
-from privet.privacy.curves import GaussianCurve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import ProjectionEvent
 from privet.randomness import Randomness
-from privet.risk import RegularisedRisk, positive
 
-Array = NDArray[np.float64]
 THEOREM = {
     "coordinates": "Hall, Rinaldo and Wasserman 2013, Proposition 7",
     "predictions": "Jain and Thakurta 2013, Theorem 4",
@@ -83,7 +78,7 @@ def prediction_stretch(norm_bound: float, points: int, largest_eigenvalue: float
 
 
 @dataclass(frozen=True)
-class ProjectionDesign:
+class ProjectionDesign(ReleaseDesign):
     """Every number of the release that is fixed before a row is read."""
 
     minimiser: KernelMinimiser
@@ -91,6 +86,11 @@ class ProjectionDesign:
     size: int
     exponent: int
     event: ProjectionEvent
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """One for each number, or one for all of them."""
+        return (grid_draw(self.noise, self.exponent, self.size // self.noise.dimension),)
 
     @property
     def numerics(self) -> str:
@@ -106,54 +106,46 @@ class ProjectionDesign:
         return add_noise(values, self.noise, self.exponent, randomness)
 
 
-def projection_design(
-    loss: Loss,
-    budget: Budget,
-    norm_bound: float,
-    regularization: float | Literal["auto"],
-    n: int,
-    size: int,
-    of: Literal["coordinates", "predictions"],
-    stretch: Stretch,
-    insecure_seed: int | None = None,
-) -> ProjectionDesign:
-    """Noise and event from declarations; ``size`` numbers are released."""
-    kind = "gaussian" if budget.allows_gaussian else "laplace"
-    curve = output_curve(kind, budget, size)
-    rate = math.sqrt(2.0 * curve.rho) if isinstance(curve, GaussianCurve) else curve.pure
-    independent = kind == "gaussian" or stretch.l1 is not None
-    unit = NOISES[kind](1.0 / rate, 1 if independent else size)
-    wide = stretch.l2 if kind == "gaussian" or stretch.l1 is None else stretch.l1
-    lam = _regularization(regularization, loss, norm_bound, n, unit.coordinate_sd * wide)
-    minimiser = KernelMinimiser(RegularisedRisk(loss, lam, norm_bound), n)
-    in_l1 = kind != "gaussian" and stretch.l1 is not None
-    sensitivity = wide * minimiser.sensitivity + 2.0 * stretch.rounding(minimiser, in_l1=in_l1)
-    scaled = replace(unit, scale=unit.scale * sensitivity)
-    reach = stretch.l2 * minimiser.norm
-    largest = reach + scaled.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
-    exponent = grid_exponent(scaled.coordinate_sd, largest)
-    if kind == "gaussian":
-        sensitivity += math.ldexp(math.sqrt(size), exponent)
-    noise = NOISES[kind](unit.scale * sensitivity, unit.dimension)
-    event = ProjectionEvent(
-        mechanism="projection",
-        claim=budget,
-        curves=(curve,),
-        noise=kind,
-        scale=noise.scale,
-        sensitivity=sensitivity,
-        n=n,
-        numbers=size,
-        regularization=lam,
-        theorem=THEOREM[of],
-        why_not_private=not_private(insecure_seed),
-    )
-    return ProjectionDesign(minimiser, noise, size, exponent, event)
+@dataclass(frozen=True, kw_only=True)
+class Projection(KernelRelease):
+    """``size`` numbers about the minimiser on public points: coordinates or predictions."""
 
+    name: ClassVar[str] = "projection"
 
-def _regularization(
-    declared: float | Literal["auto"], loss: Loss, bound: float, n: int, unit_sd: float
-) -> float:
-    if declared != "auto":
-        return positive("regularization", declared)
-    return auto_regularization(loss.row_gradient_bound * bound**2, 1.0 / unit_sd, n)
+    size: int
+    of: Literal["coordinates", "predictions"]
+    stretch: Stretch
+
+    def design(self, n: int) -> ProjectionDesign:
+        """Noise and event for ``n`` rows."""
+        kind = "gaussian" if self.budget.allows_gaussian else "laplace"
+        curve = output_curve(kind, self.budget, self.size)
+        rate, l1 = unit_rate(curve), self.stretch.l1
+        independent = kind == "gaussian" or l1 is not None
+        unit = NOISES[kind](1.0 / rate, 1 if independent else self.size)
+        wide = self.stretch.l2 if kind == "gaussian" or l1 is None else l1
+        minimiser = self.minimiser(n, 1.0 / (unit.coordinate_sd * wide))
+        in_l1 = kind != "gaussian" and l1 is not None
+        lost = self.stretch.rounding(minimiser, in_l1=in_l1)
+        sensitivity = wide * minimiser.sensitivity + 2.0 * lost
+        scaled = replace(unit, scale=unit.scale * sensitivity)
+        reach = self.stretch.l2 * minimiser.norm
+        largest = reach + scaled.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
+        exponent = grid_exponent(scaled.coordinate_sd, largest)
+        if kind == "gaussian":
+            sensitivity += math.ldexp(math.sqrt(self.size), exponent)
+        noise = NOISES[kind](unit.scale * sensitivity, unit.dimension)
+        event = ProjectionEvent(
+            mechanism=self.name,
+            claim=self.budget,
+            curves=(curve,),
+            noise=kind,
+            scale=noise.scale,
+            sensitivity=sensitivity,
+            n=n,
+            numbers=self.size,
+            regularization=minimiser.risk.regularization,
+            theorem=THEOREM[self.of],
+            why_not_private=not_private(self.insecure_seed),
+        )
+        return ProjectionDesign(minimiser, noise, self.size, exponent, event)

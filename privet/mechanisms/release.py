@@ -1,35 +1,109 @@
-"""What a mechanism is: declarations in, an event out; rows in, a release out.
+"""What a release is: declarations -> a design with its event and its draws -> a run -> a value.
 
-``event(n, m)`` answers the privacy question without data. ``run(rows)`` draws fresh noise and
-returns a ``Release``. ``sample(rows, k)`` draws ``k`` releases at once from the same law, for
-audits. A mechanism is a frozen value: it holds no rows, no noise and no generator.
+A ``Release`` is a frozen value of public declarations. Its ``design`` answers the privacy question
+without data: the event that is charged, and every draw of noise that the run will make. The run
+takes no number that is not in the design and draws through one door, ``Randomness.draw`` (or
+OpenDP's exact samplers, behind ``add_noise``), so a source that writes down what is drawn from it
+can be held against the design. A release holds no rows, no noise and no generator.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from privet._checks import norm_bound, positive, positive_whole
+from privet._types import Array
 from privet.errors import DeclarationError, InfeasibleBudget, RegularizationRaised, warn
+from privet.grid import add_discrete_gaussian, round_to_grid
 from privet.losses import Loss
-from privet.noise import Noise
-from privet.privacy import Budget, FitEvent
+from privet.noise import Law, Noise
+from privet.privacy import Budget, Event, FitEvent
 from privet.randomness import Randomness, source
-from privet.risk import RegularisedRisk, norm_bound, positive
+from privet.risk import RegularisedRisk
 from privet.rows import Rows
 
-Array = NDArray[np.float64]
 NoiseChoice = Literal["auto", "laplace", "gaussian"]
 KINDS = ("laplace", "gaussian")
+#: How often a draw is made: once in the release, or once for each of these.
+Each = Literal["release", "answer", "epoch", "query", "correction", "run"]
 
 
 @dataclass(frozen=True)
-class Design:
+class Draw:
+    """``count`` draws of a law on ``dimension`` coordinates, in each ``each``.
+
+    Where ``exponent`` is given, the draws of the operating system's source are OpenDP's: exact, on
+    the grid ``2^exponent``. A ``choice`` decides something instead of being added to a number that
+    is released; OpenDP's choices have no grid, so they are marked ``exact`` alone.
+    """
+
+    kind: str
+    scale: float
+    dimension: int
+    count: int = 1
+    each: Each = field(default="release", compare=False)
+    exponent: int | None = field(default=None, compare=False)
+    choice: bool = field(default=False, compare=False)
+    exact: bool = field(default=False, compare=False)
+
+
+def draw(law: Law, count: int = 1, each: Each = "release") -> Draw:
+    """Floating-point draws of a law."""
+    return Draw(law.kind, law.scale, law.dimension, count, each)
+
+
+def grid_draw(noise: Noise, exponent: int, count: int = 1, each: Each = "release") -> Draw:
+    """What ``add_noise`` draws: exact where it is Gaussian."""
+    exact = noise.kind == "gaussian"
+    at = exponent if exact else None
+    return Draw(noise.kind, noise.scale, noise.dimension, count, each, at, exact=exact)
+
+
+def add_noise(values: Array, noise: Noise, exponent: int, randomness: Randomness) -> Array:
+    """``values`` with fresh noise on the grid ``2^exponent``; one draw per ``noise.dimension``.
+
+    Gaussian noise from the operating system's source is exact on the grid. Other noise, and that of
+    a seeded source, is a floating-point sample, rounded together with the value.
+    """
+    if noise.kind == "gaussian" and randomness.secure:
+        return add_discrete_gaussian(values, noise.scale, exponent)
+    sample = noise.sample(randomness, values.size // noise.dimension)
+    return round_to_grid(values + sample.reshape(values.shape), exponent)
+
+
+class ReleaseDesign(ABC):
     """Every number of a release that is fixed before a row is read."""
+
+    event: Event
+
+    @property
+    @abstractmethod
+    def draws(self) -> tuple[Draw, ...]:
+        """Every draw that the run will make."""
+
+    @property
+    @abstractmethod
+    def numerics(self) -> str:
+        """A sentence on what is exact and what is idealised in the arithmetic."""
+
+
+@dataclass(frozen=True)
+class Release(ABC):
+    """A private release as a value made of declarations; registered in ``RELEASES``."""
+
+    #: the mechanism that its events name
+    name: ClassVar[str]
+
+    @abstractmethod
+    def design(self, *args: Any, **kwargs: Any) -> ReleaseDesign:
+        """Noise, draws and event, for ``n`` rows first and other public sizes after it."""
+
+
+@dataclass(frozen=True)
+class Design(ReleaseDesign):
+    """The design of a private minimiser."""
 
     risk: RegularisedRisk
     n: int
@@ -45,9 +119,30 @@ class Design:
         """Length of the released vector."""
         return self.risk.parameters(self.m)
 
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """The main noise, and what pays for the gap."""
+        if self.gap is None:
+            return (grid_draw(self.main, self.exponent),)
+        return draw(self.main), draw(self.gap)
+
+    @property
+    def numerics(self) -> str:
+        """Exact where Gaussian noise is added to the minimiser, idealised otherwise.
+
+        Noise in the objective needs a density, so it is a floating-point sample.
+        """
+        if self.gap is not None:
+            how = f"idealised numerics: floating-point {self.main.kind} noise, release rounded to"
+        elif self.main.kind == "gaussian":
+            how = "exact discrete Gaussian on"
+        else:
+            how = "idealised numerics: floating-point spherical Laplace rounded to"
+        return f"{how} the grid 2^{self.exponent}; conditional on convergence of the minimiser"
+
 
 @dataclass(frozen=True)
-class Release:
+class ReleasedVector:
     """A released vector with the event that covers it and the words for its arithmetic."""
 
     value: Array
@@ -56,10 +151,12 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Mechanism(ABC):
-    """A private minimiser of the regularised risk, as a value made of declarations."""
+class Mechanism(Release):
+    """A private minimiser of the regularised risk.
 
-    name: ClassVar[str]
+    ``run(rows)`` draws fresh noise and releases; ``sample(rows, k)`` draws ``k`` releases at once
+    from the same law, for audits.
+    """
 
     loss: Loss
     budget: Budget
@@ -92,9 +189,7 @@ class Mechanism(ABC):
 
     def design(self, n: int, m: int) -> Design:
         """The design for ``n`` rows of ``m`` columns, with the smaller of the allowed noises."""
-        for name, value in (("n", n), ("m", m)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise DeclarationError(f"{name} must be a positive integer, got {value!r}.")
+        n, m = positive_whole("n", n), positive_whole("m", m)
         if self.noise != "auto":
             kinds: tuple[str, ...] = (self.noise,)
         elif not self.budget.allows_gaussian or self.calibration not in (None, "exact"):
@@ -104,7 +199,7 @@ class Mechanism(ABC):
         designs, refusals = [], []
         for kind in kinds:
             try:
-                designs.append(self.design_with(kind, int(n), int(m)))
+                designs.append(self.design_with(kind, n, m))
             except InfeasibleBudget as refusal:
                 refusals.append(refusal)
         if not designs:
@@ -140,18 +235,14 @@ class Mechanism(ABC):
     def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
         """``k`` independent private minimisers on the same rows, shape (k, p)."""
 
-    @abstractmethod
-    def numerics(self, design: Design) -> str:
-        """A sentence on what is exact and what is idealised in the arithmetic."""
-
-    def run(self, rows: Rows, design: Design | None = None) -> Release:
+    def run(self, rows: Rows, design: Design | None = None) -> ReleasedVector:
         """Draw fresh noise, reach the certified minimum, release. Charge the event before this.
 
         ``design`` is this mechanism's own for these rows, if the caller has it already.
         """
         design = self.design(rows.n, rows.m) if design is None else design
         value = self.perturb(rows, design, source(self.insecure_seed))
-        return Release(value, design.event, self.numerics(design))
+        return ReleasedVector(value, design.event, design.numerics)
 
     def sample(self, rows: Rows, k: int) -> Array:
         """``k`` releases from the law of ``run``, for audits: it spends the event ``k`` times."""

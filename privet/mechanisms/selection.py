@@ -3,7 +3,7 @@
 Guarantee
 ---------
 Replace-one neighbours; every score changes by at most ``sensitivity`` when one row is replaced. The
-index returned by ``select`` at ``epsilon``:
+index that is chosen at ``epsilon``:
 
     EXPONENTIAL         P[i] ~ exp(eps s_i/(2 sensitivity))      eps-pure, eps^2/8-zCDP
     PERMUTE_AND_FLIP    the largest of s_i + Exponential noise   eps-pure, eps^2/2-zCDP
@@ -16,23 +16,23 @@ cheaper one. Proof: ``selection.proof.md``.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privet._checks import positive, positive_whole
+from privet._types import Array
 from privet.errors import DeclarationError
 from privet.grid import opendp
-from privet.noise import Exponential, Gumbel
+from privet.mechanisms.release import Draw, Release, ReleaseDesign, draw
+from privet.noise import Exponential, Gumbel, Law
 from privet.privacy import Budget
-from privet.privacy.budget import ZCDP, PureDP, amount
 from privet.privacy.curves import ConcentratedCurve, Curve, PureCurve
-from privet.privacy.event import SEEDED
+from privet.privacy.event import not_private
 from privet.privacy.kinds import SelectionEvent
-from privet.randomness import Randomness
-from privet.risk import positive
+from privet.randomness import Randomness, source
 
-Array = NDArray[np.float64]
 Method = Literal["exponential", "permute_and_flip"]
 
 EXPONENTIAL: Method = "exponential"
@@ -43,89 +43,107 @@ THEOREMS = {
 }
 
 
-def select(
-    scores: Any,
-    epsilon: float,
-    randomness: Randomness,
-    *,
-    sensitivity: float = 1.0,
-    method: Method = EXPONENTIAL,
-) -> int:
-    """The index of a high score. Charge ``selection_event`` before this.
+@dataclass(frozen=True)
+class SelectionDesign(ReleaseDesign):
+    """The noise of one choice and the event that covers it."""
 
-    Secure draws are OpenDP's, exact for the scores as given; seeded ones are floating-point.
+    law: Law
+    event: SelectionEvent
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """One noise for each candidate, at once."""
+        return (replace(draw(self.law), choice=True, exact=True),)
+
+    @property
+    def numerics(self) -> str:
+        """What is exact."""
+        if not self.event.private:
+            return "floating-point noise on the scores from a seed: not private"
+        return "exact for the scores as given (OpenDP)"
+
+    def choose(self, scores: Any, randomness: Randomness) -> int:
+        """The index of a high score. Charge the event before this."""
+        values = np.asarray(scores, dtype=np.float64)
+        if values.shape != (self.law.dimension,) or not np.isfinite(values).all():
+            raise DeclarationError(
+                f"A selection needs a finite score for each of its {self.law.dimension} candidates."
+            )
+        return noisy_max(values, self.law, randomness)
+
+
+@dataclass(frozen=True)
+class Selection(Release):
+    """One of ``candidates``, by scores that a row changes by at most ``sensitivity``."""
+
+    name: ClassVar[str] = "selection"
+
+    budget: Budget
+    candidates: int
+    sensitivity: float = 1.0
+    method: Method = EXPONENTIAL
+    insecure_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        positive_whole("candidates", self.candidates)
+        positive("sensitivity", self.sensitivity)
+        if self.method not in THEOREMS:
+            raise DeclarationError(
+                f"method must be 'exponential' or 'permute_and_flip', got {self.method!r}."
+            )
+        if self.budget.additive != self.budget:
+            raise DeclarationError(
+                "A selection is paid from a PureDP or ZCDP budget: split it first."
+            )
+        source(self.insecure_seed)  # refuses a malformed seed
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon at which one selection costs exactly the budget."""
+        if not self.budget.allows_gaussian:
+            return self.budget.amount
+        return math.sqrt((8.0 if self.method == EXPONENTIAL else 2.0) * self.budget.amount)
+
+    @property
+    def curve(self) -> Curve:
+        """What one selection costs at every order."""
+        if self.method == EXPONENTIAL:
+            return ConcentratedCurve(self.epsilon**2 / 8.0, self.epsilon)
+        return PureCurve(self.epsilon)
+
+    def design(self, n: int) -> SelectionDesign:
+        """The noise and the event of a choice by scores of ``n`` rows."""
+        law = Gumbel if self.method == EXPONENTIAL else Exponential
+        noise = law(2.0 * self.sensitivity / self.epsilon, self.candidates)
+        event = SelectionEvent(
+            mechanism=self.name,
+            claim=self.budget,
+            curves=(self.curve,),
+            noise=noise.kind,
+            scale=noise.scale,
+            sensitivity=self.sensitivity,
+            n=n,
+            candidates=self.candidates,
+            theorem=THEOREMS[self.method],
+            why_not_private=not_private(self.insecure_seed),
+        )
+        return SelectionDesign(noise, event)
+
+
+def noisy_max(values: Array, law: Law, randomness: Randomness) -> int:
+    """The place of the largest value plus noise: Gumbel is the exponential mechanism.
+
+    Exponential noise is permute-and-flip. Secure draws are OpenDP's, exact for the values as given;
+    seeded ones are floating-point.
     """
-    values = np.asarray(scores, dtype=np.float64)
-    if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
-        raise DeclarationError("A selection needs a list of finite scores, at least one.")
-    scale = 2.0 * positive("sensitivity", sensitivity) / amount("epsilon", epsilon)
     if not randomness.secure:
-        return _seeded(values, scale, method, randomness)
+        return int(np.argmax(values + law.sample(randomness, 1)[0]))
     dp = opendp("An exact private selection")
-    measure = {
-        EXPONENTIAL: dp.zero_concentrated_divergence,
-        PERMUTE_AND_FLIP: dp.max_divergence,
-    }[checked(method)]()
+    measure = {Gumbel.kind: dp.zero_concentrated_divergence, Exponential.kind: dp.max_divergence}
     chosen = dp.m.make_noisy_max(
         dp.vector_domain(dp.atom_domain(T="f64", nan=False)),
         dp.linf_distance(T="f64"),
-        measure,
-        scale=scale,
+        measure[law.kind](),
+        scale=law.scale,
     )
     return int(chosen(values.tolist()))
-
-
-def _seeded(values: Array, scale: float, method: Method, randomness: Randomness) -> int:
-    """Gumbel noise is the exponential mechanism, exponential noise permute-and-flip."""
-    law = Gumbel if checked(method) == EXPONENTIAL else Exponential
-    return int(np.argmax(values + law(scale, len(values)).sample(randomness, 1)[0]))
-
-
-def checked(method: str) -> Method:
-    """The method, or a refusal that names the two there are."""
-    if method not in THEOREMS:
-        raise DeclarationError(
-            f"method must be 'exponential' or 'permute_and_flip', got {method!r}."
-        )
-    return EXPONENTIAL if method == EXPONENTIAL else PERMUTE_AND_FLIP
-
-
-def selection_epsilon(budget: Budget, method: Method = EXPONENTIAL) -> float:
-    """The epsilon at which one selection costs exactly a pure or zCDP ``budget``."""
-    if isinstance(budget, PureDP):
-        return budget.epsilon
-    if isinstance(budget, ZCDP):
-        return math.sqrt((8.0 if checked(method) == EXPONENTIAL else 2.0) * budget.rho)
-    raise DeclarationError("A selection is paid from a PureDP or ZCDP budget: split it first.")
-
-
-def selection_curve(epsilon: float, method: Method = EXPONENTIAL) -> Curve:
-    """What one selection at ``epsilon`` costs at every order."""
-    if checked(method) == EXPONENTIAL:
-        return ConcentratedCurve(epsilon**2 / 8.0, epsilon)
-    return PureCurve(epsilon)
-
-
-def selection_event(
-    budget: Budget,
-    n: int,
-    candidates: int,
-    *,
-    sensitivity: float = 1.0,
-    method: Method = EXPONENTIAL,
-    private: bool = True,
-) -> SelectionEvent:
-    """The event of one selection among ``candidates`` that spends exactly ``budget``."""
-    epsilon = selection_epsilon(budget, method)
-    return SelectionEvent(
-        mechanism="selection",
-        claim=budget,
-        curves=(selection_curve(epsilon, method),),
-        noise="gumbel" if method == EXPONENTIAL else "exponential",
-        scale=2.0 * sensitivity / epsilon,
-        sensitivity=sensitivity,
-        n=n,
-        candidates=candidates,
-        theorem=THEOREMS[method],
-        why_not_private="" if private else SEEDED,
-    )

@@ -21,35 +21,44 @@ value, against a threshold without noise. Proof: ``sparse_vector.proof.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privet._checks import positive_whole, probability
+from privet._types import Array, Codes
 from privet.errors import DeclarationError
 from privet.grid import grid_exponent, round_to_grid
-from privet.losses import Loss
-from privet.mechanisms.additive import add_noise
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.kernel_minimiser import KernelMinimiser, auto_regularization
-from privet.noise import Gaussian, Law, Noise, SphericalLaplace
+from privet.mechanisms.kernel_minimiser import KernelMinimiser, KernelRelease
+from privet.mechanisms.release import Draw, ReleaseDesign, add_noise, draw, grid_draw
+from privet.noise import NOISES, Law, Noise
 from privet.privacy import Budget
-from privet.privacy.curves import ConcentratedCurve, Curve, PureCurve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import SparseVectorEvent
 from privet.randomness import Randomness
-from privet.risk import RegularisedRisk, positive
-
-Array = NDArray[np.float64]
 
 MOST_EPOCHS = 10_000
 THEOREM = "Dwork and Roth 2014, Theorems 3.23 and 3.25; after Jain and Thakurta 2013, Algorithm 1"
 
 
 @dataclass(frozen=True)
-class SparseVectorDesign:
+class Comparison(Law):
+    """Independent Laplace coordinates: exponentials with random signs."""
+
+    kind: ClassVar[str] = "independent laplace"
+
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """Size and sign of each."""
+        sizes = self.scale * randomness.gammas(k * self.dimension, 1)
+        signs = np.where(randomness.words((len(sizes),)) & np.uint64(1), 1.0, -1.0)
+        return np.asarray((signs * sizes).reshape(k, self.dimension))
+
+
+@dataclass(frozen=True)
+class SparseVectorDesign(ReleaseDesign):
     """Every number of the sparse vector that is fixed before a row is read."""
 
     minimiser: KernelMinimiser
@@ -70,6 +79,25 @@ class SparseVectorDesign:
     def error(self) -> float:
         """``3 alpha``: no answer is further off, with the promised probability."""
         return 3.0 * self.accuracy
+
+    @property
+    def level(self) -> Comparison:
+        """The noise of an epoch's threshold."""
+        return Comparison(2.0 * self.minimiser.score_sensitivity / self.epsilon, 1)
+
+    @property
+    def comparison(self) -> Comparison:
+        """The noise of one comparison."""
+        return Comparison(4.0 * self.minimiser.score_sensitivity / self.epsilon, 1)
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """A threshold in each epoch, a comparison of each query, a value for each correction."""
+        return (
+            replace(draw(self.level, each="epoch"), choice=True),
+            replace(draw(self.comparison, each="query"), choice=True),
+            grid_draw(self.numeric, self.exponent, each="correction"),
+        )
 
     @property
     def numerics(self) -> str:
@@ -105,73 +133,65 @@ class Prices:
         return math.sqrt(4.5 * self.log_term) / epsilon
 
 
-def sparse_vector_design(
-    loss: Loss,
-    budget: Budget,
-    norm_bound: float,
-    regularization: float | Literal["auto"],
-    n: int,
-    m: int,
-    queries: int,
-    failure_probability: float,
-    insecure_seed: int | None = None,
-) -> SparseVectorDesign:
-    """The smallest ``B`` that the accuracy needs, and what it leaves to each epoch."""
-    lam = _regularization(loss, budget, norm_bound, regularization, n)
-    minimiser = KernelMinimiser(RegularisedRisk(loss, lam, norm_bound), n)
-    reach = minimiser.norm * norm_bound
-    promised = max(queries, 2)
-    while True:
-        prices = _prices(budget, math.log(2.0 * promised / failure_probability))
-        epochs = _epochs(prices, minimiser.score_sensitivity, reach)
-        if 2 * epochs <= promised:
-            break
-        promised = 2 * epochs  # the union bound needs B <= T/2: promise more answers
-    epsilon = prices.comparisons(epochs)
-    accuracy = 6.0 * minimiser.score_sensitivity * prices.log_term / epsilon
-    unit = prices.numeric_scale(epsilon)
-    noise: type[Noise] = SphericalLaplace if prices.kind == "laplace" else Gaussian
-    numeric = noise(unit * minimiser.score_sensitivity, 1)
-    largest = reach + numeric.norm_quantile(NEGLIGIBLE) if prices.kind == "laplace" else 0.0
-    exponent = grid_exponent(minimiser.score_sensitivity, largest)
-    if prices.kind == "gaussian":  # rounding to the grid before the discrete noise
-        numeric = noise(unit * (minimiser.score_sensitivity + math.ldexp(1.0, exponent)), 1)
-    event = SparseVectorEvent(
-        mechanism="sparse_vector",
-        claim=budget,
-        curves=(_curve(prices),),
-        noise="laplace" if prices.kind == "laplace" else "laplace and gaussian",
-        scale=4.0 * minimiser.score_sensitivity / epsilon,
-        sensitivity=minimiser.score_sensitivity,
-        n=n,
-        columns=m,
-        regularization=lam,
-        theorem=THEOREM,
-        why_not_private=not_private(insecure_seed),
-    )
-    return SparseVectorDesign(
-        minimiser, epochs, epsilon, numeric, promised, accuracy, exponent, event
-    )
+@dataclass(frozen=True, kw_only=True)
+class SparseVector(KernelRelease):
+    """Answers from a public guess; ``queries`` of them are promised to be accurate."""
 
+    name: ClassVar[str] = "sparse_vector"
 
-def _regularization(
-    loss: Loss, budget: Budget, bound: float, declared: float | Literal["auto"], n: int
-) -> float:
-    if declared != "auto":
-        return positive("regularization", declared)
-    shift = function_shift(budget) if budget.allows_gaussian else budget.laplace_epsilon
-    return auto_regularization(loss.row_gradient_bound * bound**2, shift, n)
+    queries: int
+    failure_probability: float
+
+    def __post_init__(self) -> None:
+        positive_whole("queries", self.queries)
+        probability("failure_probability", self.failure_probability)
+
+    def design(self, n: int, m: int) -> SparseVectorDesign:
+        """The smallest ``B`` that the accuracy needs, and what it leaves to each epoch."""
+        budget = self.budget
+        shift = function_shift(budget) if budget.allows_gaussian else budget.laplace_epsilon
+        minimiser = self.minimiser(n, shift)
+        reach, s = minimiser.norm * self.norm_bound, minimiser.score_sensitivity
+        prices, epochs, promised = self._promise(s, reach)
+        epsilon = prices.comparisons(epochs)
+        accuracy = 6.0 * s * prices.log_term / epsilon
+        unit = prices.numeric_scale(epsilon)
+        numeric = NOISES[prices.kind](unit * s, 1)
+        largest = reach + numeric.norm_quantile(NEGLIGIBLE) if prices.kind == "laplace" else 0.0
+        exponent = grid_exponent(s, largest)
+        if prices.kind == "gaussian":  # rounding to the grid before the discrete noise
+            numeric = NOISES[prices.kind](unit * (s + math.ldexp(1.0, exponent)), 1)
+        event = SparseVectorEvent(
+            mechanism=self.name,
+            claim=budget,
+            curves=(budget.whole_curve,),
+            noise="laplace" if prices.kind == "laplace" else "laplace and gaussian",
+            scale=4.0 * s / epsilon,
+            sensitivity=s,
+            n=n,
+            columns=m,
+            regularization=minimiser.risk.regularization,
+            theorem=THEOREM,
+            why_not_private=not_private(self.insecure_seed),
+        )
+        return SparseVectorDesign(
+            minimiser, epochs, epsilon, numeric, promised, accuracy, exponent, event
+        )
+
+    def _promise(self, s: float, reach: float) -> tuple[Prices, int, int]:
+        """Prices, epochs and answers that are promised."""
+        promised = max(self.queries, 2)
+        while True:
+            prices = _prices(self.budget, math.log(2.0 * promised / self.failure_probability))
+            epochs = _epochs(prices, s, reach)
+            if 2 * epochs <= promised:
+                return prices, epochs, promised
+            promised = 2 * epochs  # the union bound needs B <= T/2: promise more answers
 
 
 def _prices(budget: Budget, log_term: float) -> Prices:
     kind: Literal["laplace", "gaussian"] = "gaussian" if budget.allows_gaussian else "laplace"
     return Prices(kind, budget.additive.amount, log_term)
-
-
-def _curve(prices: Prices) -> Curve:
-    if prices.kind == "laplace":
-        return PureCurve(prices.total)
-    return ConcentratedCurve(prices.total)
 
 
 def _epochs(prices: Prices, s: float, reach: float) -> int:
@@ -196,7 +216,7 @@ def _epochs(prices: Prices, s: float, reach: float) -> int:
     return high
 
 
-class SparseVector:
+class SparseVectorAnswers:
     """The running release. ``ask`` once per new query, then ``release`` where it says so."""
 
     def __init__(self, design: SparseVectorDesign, used: int = 0) -> None:
@@ -213,12 +233,11 @@ class SparseVector:
         """Whether the guess is off by too much. ``error`` is exact and secret: ``|v - g|``."""
         if self.exhausted:
             return False
-        s = self.design.minimiser.score_sensitivity
         if self._level is None:
             self.used += 1
-            nu = Comparison(2.0 * s / self.design.epsilon, 1).sample(randomness, 1)[0, 0]
+            nu = self.design.level.sample(randomness, 1)[0, 0]
             self._level = self.design.threshold + nu
-        noise = Comparison(4.0 * s / self.design.epsilon, 1).sample(randomness, 1)[0, 0]
+        noise = self.design.comparison.sample(randomness, 1)[0, 0]
         return bool(error + noise >= self._level)
 
     def release(self, value: float, randomness: Randomness) -> float:
@@ -235,35 +254,16 @@ class SparseVector:
 
 def sample_epoch(
     design: SparseVectorDesign, errors: Array, values: Array, randomness: Randomness, k: int
-) -> tuple[NDArray[np.int_], Array]:
+) -> tuple[Codes, Array]:
     """``k`` first epochs on a fixed list of queries, for audits: same law as the running release.
 
     ``errors`` are ``|v - g|`` and ``values`` the exact values of the queries. Returns where each
     epoch ended (their number where it did not) and the value it released (zero where none).
     """
-    s = design.minimiser.score_sensitivity
-    level = design.threshold + _laplaces(2.0 * s / design.epsilon, randomness, (k, 1))
-    noise = _laplaces(4.0 * s / design.epsilon, randomness, (k, len(errors)))
+    level = design.threshold + design.level.sample(randomness, k)
+    noise = design.comparison.sample(randomness, k * len(errors)).reshape(k, len(errors))
     above = np.column_stack([errors + noise >= level, np.ones(k, dtype=bool)])
     ends = above.argmax(axis=1)
     noisy = np.append(values, 0.0)[ends] + design.numeric.sample(randomness, k)[:, 0]
     released = np.where(ends < len(errors), round_to_grid(noisy, design.exponent), 0.0)
     return ends, released
-
-
-def _laplaces(scale: float, randomness: Randomness, shape: tuple[int, int]) -> Array:
-    noise = SphericalLaplace(scale, 1).sample(randomness, shape[0] * shape[1])
-    return noise.reshape(shape)
-
-
-@dataclass(frozen=True)
-class Comparison(Law):
-    """Independent Laplace coordinates: exponentials with random signs."""
-
-    kind: ClassVar[str] = "independent laplace"
-
-    def from_words(self, randomness: Randomness, k: int) -> Array:
-        """Size and sign of each."""
-        sizes = self.scale * randomness.gammas(k * self.dimension, 1)
-        signs = np.where(randomness.words((len(sizes),)) & np.uint64(1), 1.0, -1.0)
-        return np.asarray((signs * sizes).reshape(k, self.dimension))

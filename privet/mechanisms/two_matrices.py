@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privet._types import Array
 from privet.grid import grid_exponent
 from privet.losses.second_moments import joint_bound
-from privet.mechanisms.additive import add_noise
 from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.matrix import (
     ROUNDING,
@@ -27,7 +27,7 @@ from privet.mechanisms.matrix import (
     triangle,
 )
 from privet.mechanisms.output import output_curve, unit_noise
-from privet.mechanisms.release import Array
+from privet.mechanisms.release import add_noise
 from privet.noise import NOISES, Noise
 from privet.randomness import Randomness
 

@@ -28,7 +28,7 @@ from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
-from privet.mechanisms.release import Design, Release
+from privet.mechanisms.release import Design, ReleasedVector
 from privet.models._above import refuse_charge, why_not_covered
 from privet.models._features import Features
 from privet.models._numbers import table_shape
@@ -269,7 +269,7 @@ class PrivateLinearClassifier(Shown, Features, ClassifierMixin, BaseEstimator): 
         planned = self._planned(table_shape(data), len(classes), weights)
         return Ready(self, data, labels, classes, *planned)
 
-    def _publish(self, release: Release, ready: Ready) -> None:
+    def _publish(self, release: ReleasedVector, ready: Ready) -> None:
         """Released parameters in the user's units; everything here is post-processing."""
         weights = release.value.reshape(ready.mechanism.loss.scores, -1)
         loss, classes = ready.mechanism.loss, ready.classes

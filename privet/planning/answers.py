@@ -15,17 +15,17 @@ The paper's own bounds have unnamed constants; these are the ones that Privet pr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from scipy.special import ndtri
 
-from privet.mechanisms.distinguishing import Space, distinguishing_design
-from privet.mechanisms.function import function_design
-from privet.mechanisms.projection import prediction_stretch, projection_design
-from privet.mechanisms.sparse_vector import sparse_vector_design
+from privet.mechanisms.distinguishing import Distinguishing, Space
+from privet.mechanisms.function import FunctionRelease
+from privet.mechanisms.projection import Projection, prediction_stretch
+from privet.mechanisms.sparse_vector import SparseVector
 from privet.planning.declared import Declared, whole
 from privet.planning.needed import probability
 from privet.planning.text import line
-from privet.privacy.budget import PureDP
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,21 @@ def answers_plan(declared: Declared, queries: int, beta: float) -> AnswersPlan:
     """All four ways, with the declarations of a plan and its own rule for the regularisation."""
     queries, beta = whole("queries", queries, 1), probability("beta", beta)
     loss, budget, radius = declared.row_loss, declared.budget, float(declared.norm_bound)
-    common = (loss, budget, radius, declared.regularization, declared.n)
-    sparse = sparse_vector_design(*common, declared.d, queries, beta)
-    drawn = distinguishing_design(*common, Space(declared.d), "auto", beta)
+    n, d = declared.n, declared.d
+    common: dict[str, Any] = {
+        "loss": loss,
+        "budget": budget,
+        "norm_bound": radius,
+        "regularization": declared.regularization,
+    }
+    sparse = SparseVector(**common, queries=queries, failure_probability=beta).design(n, d)
+    drawn = Distinguishing(**common, space=Space(d), failure_probability=beta).design(n)
     stretch = prediction_stretch(radius, queries, queries * radius**2)
-    predictions = projection_design(*common, queries, "predictions", stretch)
+    predictions = Projection(**common, size=queries, of="predictions", stretch=stretch).design(n)
     sd: float | None = None
     error: float | None = None
-    if not isinstance(budget, PureDP):
-        sd = function_design(*common, declared.d).answer_sd
+    if budget.allows_gaussian:
+        sd = FunctionRelease(**common).design(n, d).answer_sd
         error = sd * -float(ndtri(beta / (2.0 * queries)))
     return AnswersPlan(
         queries=queries,

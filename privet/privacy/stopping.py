@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from privet._checks import number_between
 from privet.bisection import largest
 from privet.errors import DeclarationError
-from privet.privacy.curves import LARGEST, SMALLEST, Curve
+from privet.privacy.calculus import Budget
+from privet.privacy.curves import LARGEST, SMALLEST, Curve, renyi_epsilon
 
 MOST_RUNS = 1e3
 
@@ -106,3 +108,25 @@ class StoppingCurve(Curve):
     def zcdp(self) -> float:
         """The limit at order 1: up to the order that is best the bound is constant."""
         return self.renyi(1.0)
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """What one curve costs, for a budget to judge."""
+
+    curve: StoppingCurve
+
+    def pure(self) -> float:
+        return self.curve.pure
+
+    def zcdp(self) -> float:
+        return self.curve.zcdp
+
+    def epsilon(self, delta: float) -> float:
+        return renyi_epsilon([self.curve], delta)
+
+
+@cache
+def run_rho(whole: Budget, law: Runs) -> float:
+    """The largest rho of a run at which the best of ``law``'s runs keeps ``whole``."""
+    return largest(lambda rho: whole.keeps(_Cost(StoppingCurve(law.eta, law.gamma, rho))))

@@ -25,19 +25,16 @@ from sklearn.utils.validation import check_is_fitted
 from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
 from privet.ledger.charge import Charge, check_ledger
+from privet.mechanisms.search import Index, SearchDesign
 from privet.models.labels import declared_classes, encode_labels
 from privet.models.tables import encoded
-from privet.privacy import ApproxDP, Budget, Event, PureDP, as_budget
-from privet.privacy.curves import ConcentratedCurve, Curve, PureCurve
-from privet.privacy.event import not_private
+from privet.privacy import Budget, Event, as_budget
 from privet.privacy.guarantee import Guarantee
-from privet.privacy.kinds import SearchEvent
 from privet.randomness import Randomness, source
 from privet.schema import Schema
 from privet.schema.tables import is_table
 from privet.tuning.candidates import checked_candidates, model_for, only_regularization, refuse_rows
 
-Index = NDArray[np.intp]
 FOUND = (
     "best_estimator_",
     "best_params_",
@@ -103,8 +100,8 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- what each search is -------------------------------------------------------------------
 
     @abstractmethod
-    def _event(self, shape: Shape, candidates: Sequence[dict[str, Any]]) -> Event:
-        """What the whole search costs, from declarations alone."""
+    def _design(self, shape: Shape, m: int) -> SearchDesign:
+        """What the fits of ``m`` candidates may spend, how they are chosen, and the event."""
 
     @abstractmethod
     def _check_candidates(
@@ -134,7 +131,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data, labels = first._numbers(X, y)
         refuse_rows(candidates, X)
         shape = self._shape(data, len(labels), first)
-        event = self._event(shape, candidates)
+        event = self._design(shape, len(candidates)).event
         if self.ledger is not None:
             self.ledger.require(self.dataset, event)
         classes = declared_classes(self.estimator.classes, labels)
@@ -201,31 +198,6 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
 
-    def _search_event(
-        self,
-        n: int,
-        *,
-        mechanism: str,
-        held: int,
-        noise: str,
-        scale: float,
-        theorem: str,
-        curve: Curve | None = None,
-    ) -> Event:
-        """One event for everything; ``curve`` is the whole budget's own unless it is given."""
-        return SearchEvent(
-            mechanism=mechanism,
-            claim=self._whole(),
-            curves=(whole_curve(self._whole()) if curve is None else curve,),
-            noise=noise,
-            scale=scale,
-            sensitivity=1.0,
-            n=n,
-            validation_rows=held,
-            theorem=theorem,
-            why_not_private=not_private(self.insecure_seed),
-        )
-
     # -- fits ----------------------------------------------------------------------------------
 
     def _models(
@@ -271,17 +243,6 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.best_estimator_.predict_proba(X))
 
 
-def whole_curve(budget: Budget) -> Curve:
-    """The curve of anything that keeps ``budget`` as a whole (its zCDP form for approximate).
-
-    It is not a Gaussian mechanism's, whose exact profile would promise too much.
-    """
-    if isinstance(budget, PureDP):
-        return PureCurve(budget.epsilon)
-    rho = budget.additive.amount if isinstance(budget, ApproxDP) else budget.facts()["rho"]
-    return ConcentratedCurve(rho)
-
-
 def refuse_unproved(model: Any, x: Any, y: Any) -> None:
     """Refuse, uncharged, what the fit would refuse, and a calibration that is not private.
 
@@ -308,8 +269,3 @@ def _fit(model: Any, x: Any, y: Any) -> Any:
 def mistakes(model: Any, x: Any, y: NDArray[Any]) -> int:
     """Wrong predictions: one row changes it by one at most."""
     return int((model.predict(x) != y).sum())
-
-
-def shuffled(n: int, randomness: Randomness) -> Index:
-    """The row numbers in random order: a partition of them does not look at the rows."""
-    return np.asarray(np.argsort(randomness.words((n,)), kind="stable"), dtype=np.intp)

@@ -1,9 +1,7 @@
 """Choose by public rows: train every candidate on the private rows, validate on public ones.
 
-Guarantee
----------
-The fits share the budget (``Budget.split``) and add up to it; comparing released models on
-public rows is post-processing and costs nothing. All the models are paid for, so all are kept.
+Guarantee: ``PublicChoice`` in ``privet/mechanisms/search.py``. All the models are paid for, so all
+are kept.
 
 Sharing the budget is never worse than sharing the rows: for pure budgets the noise relative to the
 number of rows is the same and each fit sees every row; for Gaussian noise it is smaller.
@@ -17,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from privet.errors import DeclarationError
-from privet.privacy import Budget, Event
+from privet.mechanisms.search import PublicChoice, SearchDesign
+from privet.privacy import Budget
 from privet.randomness import Randomness
 from privet.tuning._search import Found, PrivateSearch, Shape, Table, mistakes, refuse_unproved
 
@@ -68,24 +67,18 @@ class PublicSearch(PrivateSearch):
             raise DeclarationError("validation must be (X, y): public rows with their labels.")
         return self.validation
 
-    def _event(self, shape: Shape, candidates: Sequence[dict[str, Any]]) -> Event:
-        """All the fits together."""
-        return self._search_event(
-            shape.n,
-            mechanism="search with public validation",
-            held=len(self._rows()[1]),
-            noise="the models' own",
-            scale=0.0,
-            theorem="the fits' own theorems; composition (Dwork et al. 2006; Bun and Steinke 2016)",
-        )
+    def _design(self, shape: Shape, m: int) -> SearchDesign:
+        """Shares by ``mechanisms/search.py``."""
+        held = len(self._rows()[1])
+        return PublicChoice(self._whole(), m, self.insecure_seed, held).design(shape.n)
 
     # -- with rows -----------------------------------------------------------------------------
 
     def _check_candidates(
         self, table: Table, shape: Shape, candidates: Sequence[dict[str, Any]]
     ) -> None:
-        budgets = self._whole().split([1.0] * len(candidates))
-        for model in self._models(table, candidates, budgets):
+        design = self._design(shape, len(candidates))
+        for model in self._models(table, candidates, design.fits):
             refuse_unproved(model, table.x, table.y)
             model._numbers(*self._rows(), reset=False)
 
@@ -97,7 +90,7 @@ class PublicSearch(PrivateSearch):
         randomness: Randomness,
     ) -> Found:
         m = len(candidates)
-        models = self._models(table, candidates, self._whole().split([1.0] * m))
+        models = self._models(table, candidates, self._design(shape, m).fits)
         fitted = self._fitted(models, table, [np.arange(table.n)] * m)
         x, y = self._rows()
         counts = [mistakes(model, x, np.asarray(y)) for model in fitted]

@@ -16,7 +16,7 @@ from privet.audit.finding import FALSE_ALARM
 from privet.errors import DeclarationError
 from privet.kernels import Gaussian, Linear, NonInteractiveClassifier, Spectrum
 from privet.losses.margin import Logistic
-from privet.mechanisms.distinguishing import Space, distinguishing_design
+from privet.mechanisms.distinguishing import Distinguishing, Space
 from privet.privacy import Budget
 from privet.randomness import InsecureSeed
 from tests.kernels.people import holds_a_row, longest_list, table
@@ -69,7 +69,9 @@ def test_it_learns_a_linear_rule() -> None:
 @pytest.mark.parametrize("d", [2, 6])
 def test_the_error_is_within_its_bound(budget: Budget, d: int) -> None:
     """Linear kernel, any minimiser of the largest norm: the last error, over repeated runs."""
-    made = distinguishing_design(Logistic(), budget, 1.0, 0.1, 10_000, Space(d))
+    made = Distinguishing(
+        loss=Logistic(), budget=budget, norm_bound=1.0, regularization=0.1, space=Space(d)
+    ).design(10_000)
     failures, runs = 0, 15
     for _ in range(runs):
         w = np.random.default_rng().normal(size=d)
@@ -83,7 +85,13 @@ def test_the_error_is_within_its_bound(budget: Budget, d: int) -> None:
 def test_a_net_is_corrected_where_it_is_wrong() -> None:
     points = ball_net(2, 2.0, 0.5)
     kernel = Gaussian(0.5)
-    made = distinguishing_design(Logistic(), ZCDP(5.0), 1.0, 0.1, 100_000, Space(2, len(points)))
+    made = Distinguishing(
+        loss=Logistic(),
+        budget=ZCDP(5.0),
+        norm_bound=1.0,
+        regularization=0.1,
+        space=Space(2, len(points)),
+    ).design(100_000)
     rng = np.random.default_rng(3)
     centres = rng.normal(size=(4, 2))
     exact = kernel(points, centres) @ np.array([1.0, -1.0, 1.0, -0.5])

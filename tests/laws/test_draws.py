@@ -29,8 +29,7 @@ READERS = {
     "mechanisms/distinguishing.py",
     "mechanisms/sparse_vector.py",
     "features/fourier.py",
-    "tuning/_search.py",
-    "tuning/stopping.py",
+    "mechanisms/search.py",
     "inference/confidence.py",
 }
 
@@ -75,8 +74,10 @@ def on_the_grid(draw: Draw) -> Facts:
     kind, numbers = draw.kind.removeprefix("independent "), draw.dimension * draw.count
     if draw.choice:
         return kind, 1, numbers, draw.scale
-    sd = draw.grid or draw.scale * (math.sqrt(2.0) if kind == "laplace" else 1.0)
-    exponent = math.floor(math.log2(sd)) - GRID_BITS
+    exponent = draw.exponent
+    if exponent is None:
+        sd = draw.scale * (math.sqrt(2.0) if kind == "laplace" else 1.0)
+        exponent = math.floor(math.log2(sd)) - GRID_BITS
     return kind, 1, numbers, math.ldexp(draw.scale, -exponent)
 
 

@@ -13,9 +13,9 @@ from privet import ZCDP, ApproxDP, PureDP
 from privet.audit.finding import FALSE_ALARM
 from privet.losses.margin import Logistic
 from privet.mechanisms.distinguishing import (
+    Distinguishing,
     DistinguishingDesign,
     Space,
-    distinguishing_design,
     draw_in_ball,
 )
 from privet.privacy import Budget
@@ -87,7 +87,9 @@ def test_the_mean_along_the_direction(d: int, rate: float, draws: int) -> None:
 
 
 def made(budget: Budget, d: int = 4, points: int = 0) -> DistinguishingDesign:
-    return distinguishing_design(Logistic(), budget, 1.0, 0.05, 50_000, Space(d, points))
+    return Distinguishing(
+        loss=Logistic(), budget=budget, norm_bound=1.0, regularization=0.05, space=Space(d, points)
+    ).design(50_000)
 
 
 @pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6)], ids=str)

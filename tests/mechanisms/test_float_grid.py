@@ -15,15 +15,15 @@ import pytest
 
 from privet.grid import GRID_BITS, grid_exponent, round_to_grid
 from privet.losses import HuberHinge, Logistic, Softmax
-from privet.mechanisms.distinguishing import Space, distinguishing_design
-from privet.mechanisms.function import function_design
+from privet.mechanisms.distinguishing import Distinguishing, Space
+from privet.mechanisms.function import FunctionRelease
 from privet.mechanisms.matrix import SecondMoments
 from privet.mechanisms.moments import PrivateMean, column_moments
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.output import OutputPerturbation
-from privet.mechanisms.projection import Stretch, projection_design
+from privet.mechanisms.projection import Projection, Stretch
 from privet.mechanisms.two_matrices import TwoMatrices
-from privet.privacy import ZCDP, PureDP
+from privet.privacy import ZCDP, Budget, PureDP
 from privet.risk import RegularisedRisk
 
 LAM = 1e-4
@@ -76,15 +76,19 @@ def test_neighbouring_doubles_fall_together(case: str, n: int) -> None:
     fall_together(CASES[case][0](n), CASES[case][1](n))
 
 
+def declared(budget: Budget, lam: float) -> dict[str, Any]:
+    return {"loss": Logistic(), "budget": budget, "norm_bound": 1.0, "regularization": lam}
+
+
 # kernel minimisers of so many rows are refused with less regularisation
 KERNELS: dict[str, Callable[[float, int], Any]] = {
-    "projection": lambda lam, n: projection_design(
-        Logistic(), PureDP(1000.0), 1.0, lam, n, 5, "coordinates", Stretch()
-    ),
-    "function": lambda lam, n: function_design(Logistic(), ZCDP(1000.0), 1.0, lam, n, 3),
-    "distinguishing": lambda lam, n: distinguishing_design(
-        Logistic(), PureDP(1000.0), 1.0, lam, n, Space(3), 1
-    ),
+    "projection": lambda lam, n: Projection(
+        **declared(PureDP(1000.0), lam), size=5, of="coordinates", stretch=Stretch(5)
+    ).design(n),
+    "function": lambda lam, n: FunctionRelease(**declared(ZCDP(1000.0), lam)).design(n, 3),
+    "distinguishing": lambda lam, n: Distinguishing(
+        **declared(PureDP(1000.0), lam), space=Space(3), rounds=1
+    ).design(n),
 }
 
 

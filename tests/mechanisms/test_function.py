@@ -17,14 +17,15 @@ from privet.audit.finding import FALSE_ALARM
 from privet.errors import DeclarationError
 from privet.losses.margin import HuberHinge, Logistic
 from privet.mechanisms.function import (
+    HEIGHT,
     MOST_RESUMED,
     SLACK,
+    CholeskyRows,
     FunctionAnswers,
     FunctionDesign,
-    function_design,
+    FunctionRelease,
     function_rho,
 )
-from privet.mechanisms.path import HEIGHT, CholeskyRows
 from privet.privacy.curves import gaussian_delta
 from privet.randomness import Randomness, SystemRandomness, Words
 
@@ -53,7 +54,9 @@ class Fixed(Randomness):
 
 
 def design(budget: ZCDP | ApproxDP | None = None) -> FunctionDesign:
-    return function_design(Logistic(), budget or ZCDP(0.3), 1.0, 1e-2, 1000, 2)
+    return FunctionRelease(
+        loss=Logistic(), budget=budget or ZCDP(0.3), norm_bound=1.0, regularization=1e-2
+    ).design(1000, 2)
 
 
 class Minimiser:
@@ -267,7 +270,9 @@ def test_calibration_spends_the_budget() -> None:
 
 def test_pure_budgets_are_pointed_elsewhere() -> None:
     with pytest.raises(DeclarationError, match="sparse_vector"):
-        function_design(Logistic(), PureDP(1.0), 1.0, 1e-2, 100, 2)
+        FunctionRelease(
+            loss=Logistic(), budget=PureDP(1.0), norm_bound=1.0, regularization=1e-2
+        ).design(100, 2)
 
 
 def test_the_growing_factor_is_the_factor() -> None:
@@ -292,7 +297,9 @@ def test_minimisers_that_are_found_anew_are_covered_together() -> None:
     difference has an equal share along each, and every new minimiser errs along its own query.
     """
     for lam in (1e-3, 1e-6):
-        made = function_design(HuberHinge(0.5), ZCDP(0.5), 1.0, lam, 2_000, 3)
+        made = FunctionRelease(
+            loss=HuberHinge(0.5), budget=ZCDP(0.5), norm_bound=1.0, regularization=lam
+        ).design(2_000, 3)
         risk, known, m = made.minimiser.risk, made.minimiser, 1 + MOST_RESUMED
         exact = risk.minimiser_sensitivity(known.n)
         gap = 2.0 * (known.tolerance + known.rounding) / lam

@@ -17,9 +17,7 @@ from privet.mechanisms.selection import (
     EXPONENTIAL,
     PERMUTE_AND_FLIP,
     Method,
-    select,
-    selection_epsilon,
-    selection_event,
+    Selection,
 )
 from privet.privacy import event_from_json
 from privet.randomness import InsecureSeed, Randomness, SystemRandomness
@@ -49,12 +47,17 @@ LAWS = {EXPONENTIAL: exponential, PERMUTE_AND_FLIP: permute_and_flip}
 DRAWS = 1500
 
 
+def of(epsilon: float, method: Method) -> Selection:
+    return Selection(PureDP(epsilon), len(SCORES), sensitivity=0.5, method=method)
+
+
 @pytest.mark.parametrize("method", LAWS)
 @pytest.mark.parametrize("secure", [True, False])
 def test_the_law(method: Method, secure: bool) -> None:
     fresh = int(np.random.default_rng().integers(1 << 40))
     randomness: Randomness = SystemRandomness() if secure else InsecureSeed(fresh)
-    drawn = [select(SCORES, 1.0, randomness, sensitivity=0.5, method=method) for _ in range(DRAWS)]
+    design = of(1.0, method).design(100)
+    drawn = [design.choose(SCORES, randomness) for _ in range(DRAWS)]
     counts, law = np.bincount(drawn, minlength=4), LAWS[method]
     assert stats.chisquare(counts, DRAWS * law(SCORES, 1.0, 0.5)).pvalue > FALSE_ALARM
     wrong = law(SCORES, 2.0, 0.5)  # the factor two forgotten
@@ -74,12 +77,13 @@ def test_neighbours_differ_by_epsilon_at_most(method: Method) -> None:
 
 
 def test_events_cost_the_budget() -> None:
-    assert selection_epsilon(ZCDP(0.5)) == pytest.approx(2.0)
-    assert selection_epsilon(ZCDP(0.5), PERMUTE_AND_FLIP) == pytest.approx(1.0)
+    assert Selection(ZCDP(0.5), 4).epsilon == pytest.approx(2.0)
+    assert Selection(ZCDP(0.5), 4, method=PERMUTE_AND_FLIP).epsilon == pytest.approx(1.0)
     for budget in (PureDP(0.7), ZCDP(0.2)):
         for method in LAWS:
-            event = selection_event(budget, 100, 4, method=method)
-            assert event.curves[0].pure == pytest.approx(selection_epsilon(budget, method))
+            made = Selection(budget, 4, method=method)
+            event = made.design(100).event
+            assert event.curves[0].pure == pytest.approx(made.epsilon)
             if isinstance(budget, ZCDP):
                 assert event.curves[0].zcdp == pytest.approx(budget.rho)
             assert event_from_json(event.to_json()) == event
@@ -88,11 +92,14 @@ def test_events_cost_the_budget() -> None:
 
 def test_wrong_declarations_are_refused() -> None:
     rng = SystemRandomness()
-    with pytest.raises(DeclarationError, match="finite scores"):
-        select([1.0, math.nan], 1.0, rng)
+    for scores in ([1.0, math.nan], [1.0], [1.0, 2.0, 3.0]):
+        with pytest.raises(DeclarationError, match="finite score"):
+            Selection(PureDP(1.0), 2).design(100).choose(scores, rng)
     with pytest.raises(DeclarationError, match="permute_and_flip"):
-        select(SCORES, 1.0, rng, method="report_noisy_max")  # type: ignore[arg-type]
+        Selection(PureDP(1.0), 4, method="report_noisy_max")  # type: ignore[arg-type]
     with pytest.raises(DeclarationError, match="split"):
-        selection_epsilon(ApproxDP(1.0, 1e-6))
+        Selection(ApproxDP(1.0, 1e-6), 4)
     with pytest.raises(DeclarationError, match="sensitivity"):
-        select(SCORES, 1.0, rng, sensitivity=0.0)
+        Selection(PureDP(1.0), 4, sensitivity=0.0)
+    with pytest.raises(DeclarationError, match="candidates"):
+        Selection(PureDP(1.0), 0)

@@ -16,9 +16,9 @@ from privet.errors import DeclarationError
 from privet.losses.margin import Logistic
 from privet.mechanisms.sparse_vector import (
     SparseVector,
+    SparseVectorAnswers,
     SparseVectorDesign,
     sample_epoch,
-    sparse_vector_design,
 )
 from privet.noise import SphericalLaplace
 from privet.privacy import Budget
@@ -31,7 +31,14 @@ BUDGETS = [PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6)]
 def made(
     budget: Budget, lam: float = 0.05, queries: int = 200, n: int = 2000
 ) -> SparseVectorDesign:
-    return sparse_vector_design(Logistic(), budget, 1.0, lam, n, 3, queries, 0.05)
+    return SparseVector(
+        loss=Logistic(),
+        budget=budget,
+        norm_bound=1.0,
+        regularization=lam,
+        queries=queries,
+        failure_probability=0.05,
+    ).design(n, 3)
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
@@ -66,7 +73,7 @@ def test_all_answers_are_within_the_bound_and_updates_within_their_number(budget
     for _ in range(runs):
         w = np.random.default_rng().normal(size=3)
         w *= d.minimiser.norm / np.linalg.norm(w)
-        machine, guess, worst = SparseVector(d), np.zeros(3), 0.0
+        machine, guess, worst = SparseVectorAnswers(d), np.zeros(3), 0.0
         rng = SystemRandomness()
         for turn in range(min(d.queries, 120)):
             z = np.random.default_rng().normal(size=3) if turn % 2 else w - guess
@@ -86,7 +93,7 @@ def test_all_answers_are_within_the_bound_and_updates_within_their_number(budget
 
 def test_it_stops_after_the_last_epoch() -> None:
     d = made(PureDP(1.0))
-    machine, rng = SparseVector(d, used=d.epochs - 1), SystemRandomness()
+    machine, rng = SparseVectorAnswers(d, used=d.epochs - 1), SystemRandomness()
     assert machine.ask(1e9, rng)
     assert not machine.exhausted
     machine.release(0.0, rng)
@@ -98,7 +105,7 @@ def test_it_stops_after_the_last_epoch() -> None:
 
 def test_each_comparison_and_each_answer_has_its_own_noise() -> None:
     d, rng = made(PureDP(1.0)), SystemRandomness()
-    machine, released = SparseVector(d), []
+    machine, released = SparseVectorAnswers(d), []
     for _ in range(d.epochs):
         assert machine.ask(1e9, rng)
         released.append(machine.release(1.0, rng))
@@ -129,12 +136,12 @@ def test_threshold_and_query_have_the_noises_of_the_theorem(nu: bool, xi: bool) 
     unit = d.minimiser.score_sensitivity / d.epsilon
     level = d.threshold + unit * (2.0 if nu else -2.0) - unit * (4.0 if xi else -4.0)
     for room, above in ((1e-9, True), (-1e-9, False)):
-        assert SparseVector(d).ask(level + room, Given(nu, xi)) == above
+        assert SparseVectorAnswers(d).ask(level + room, Given(nu, xi)) == above
 
 
 def first_above(d: SparseVectorDesign, errors: Array, rng: Randomness) -> int:
     """Where a running epoch ends."""
-    machine = SparseVector(d)
+    machine = SparseVectorAnswers(d)
     return next((i for i, e in enumerate(errors) if machine.ask(float(e), rng)), len(errors))
 
 
@@ -181,7 +188,7 @@ def test_the_audit_catches_the_printed_variant() -> None:
     assert epsilon_lower_bound(one.astype(float), two.astype(float)) > 1.5 * epsilon
 
 
-class Reused(SparseVector):
+class Reused(SparseVectorAnswers):
     """A planted bug: the released values of all epochs share one noise."""
 
     _noise: float | None = None
@@ -193,8 +200,10 @@ class Reused(SparseVector):
         return value + self._noise
 
 
-@pytest.mark.parametrize(("kind", "caught"), [(SparseVector, False), (Reused, True)])
-def test_the_audit_catches_noise_that_is_used_again(kind: type[SparseVector], caught: bool) -> None:
+@pytest.mark.parametrize(("kind", "caught"), [(SparseVectorAnswers, False), (Reused, True)])
+def test_the_audit_catches_noise_that_is_used_again(
+    kind: type[SparseVectorAnswers], caught: bool
+) -> None:
     """The difference of two released values; on the second table the first is larger by s."""
     d, rng = made(PureDP(1.0)), SystemRandomness()
     s = d.minimiser.score_sensitivity

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.losses import HuberHinge, Logistic, Softmax
-from privet.mechanisms import Design, Mechanism, ObjectivePerturbation, OutputPerturbation, Release
+from privet.mechanisms import Design, Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.mechanisms.objective import exact_rate
+from privet.mechanisms.release import ReleasedVector
 from privet.minimise import minimise
 from privet.noise import NOISES, SphericalLaplace
 from privet.privacy import PureDP
@@ -85,11 +86,11 @@ class ReusedNoise(ObjectivePerturbation):
 class SeededInProduction(ObjectivePerturbation):
     """Draws from a constant seed while the event says private."""
 
-    def run(self, rows: Rows, design: Design | None = None) -> Release:
+    def run(self, rows: Rows, design: Design | None = None) -> ReleasedVector:
         """The real release, from a generator that somebody seeded for a test and left."""
         design = self.design(rows.n, rows.m) if design is None else design
         value = self.perturb(rows, design, InsecureSeed(42))
-        return Release(value, design.event, self.numerics(design))
+        return ReleasedVector(value, design.event, design.numerics)
 
 
 class FreeIntercept(OutputPerturbation):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privet.mechanisms.counts import Histogram
-from privet.mechanisms.selection import EXPONENTIAL, PERMUTE_AND_FLIP, select, selection_epsilon
+from privet.mechanisms.selection import EXPONENTIAL, PERMUTE_AND_FLIP, Selection
 from privet.privacy import ZCDP, PureDP
 from privet.randomness import SystemRandomness
 
@@ -22,14 +22,15 @@ def test_the_theorem_s_bound_on_the_mistakes_holds(method: Any) -> None:
     counts = list(range(0, 60, 3))
     bound = 2.0 * math.log(len(counts) / beta) / epsilon
     scores, randomness = [-count for count in counts], SystemRandomness()
-    chosen = [counts[select(scores, epsilon, randomness, method=method)] for _ in range(draws)]
+    design = Selection(PureDP(epsilon), len(counts), method=method).design(1000)
+    chosen = [counts[design.choose(scores, randomness)] for _ in range(draws)]
     # a binomial of rate beta is this large once in a million
     assert sum(count > bound for count in chosen) <= beta * draws + 4.9 * math.sqrt(beta * draws)
 
 
 def test_the_zcdp_price_bounds_the_exact_renyi_divergence() -> None:
     rho = 0.5
-    epsilon = selection_epsilon(ZCDP(rho), EXPONENTIAL)
+    epsilon = Selection(ZCDP(rho), 3, method=EXPONENTIAL).epsilon
 
     def law(counts: Any) -> np.ndarray:
         weight = np.exp(-epsilon * (np.array(counts) - min(counts)) / 2.0)
@@ -49,7 +50,7 @@ def test_the_zcdp_price_bounds_the_exact_renyi_divergence() -> None:
 @pytest.mark.parametrize("budget", [PureDP(0.7), ZCDP(0.1)], ids=str)
 def test_a_score_has_the_declared_noise(budget: Any) -> None:
     """One count moves by one: Laplace of scale 1/eps, Gaussian of 1/sqrt(2 rho)."""
-    score, randomness = Histogram(1, budget), SystemRandomness()
+    score, randomness = Histogram(1, budget).design(100), SystemRandomness()
     draws = score.perturb(np.full(6000, 40), randomness) - 40.0
     if isinstance(budget, PureDP):
         variance, spread = 2.0 / budget.epsilon**2, 5.0  # kurtosis minus one

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from privet import ZCDP, PureDP
+from privet.grid import grid_exponent
 from privet.kernels import (
     Gaussian,
     InteractivePredictor,
@@ -85,7 +86,16 @@ def epochs(event: Event, model: Any, marks: Any) -> list[Draw]:
     return [
         *[replace(compare, scale=event.scale / 2.0)] * begun,
         *[compare] * len(marks),
-        *[Draw(numeric.kind, numeric.scale, 1, 1, exact=exact, grid=event.sensitivity)]
+        *[
+            Draw(
+                numeric.kind,
+                numeric.scale,
+                1,
+                1,
+                exact=exact,
+                exponent=grid_exponent(event.sensitivity),
+            )
+        ]
         * int(marks.sum()),
     ]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,32 +17,14 @@ from numpy.typing import NDArray
 
 from privet import ZCDP, ApproxDP, PureDP
 from privet.errors import PrivetWarning, quietly
-from privet.mechanisms import Design
-from privet.noise import Law
+from privet.mechanisms import Design, Draw
+from privet.mechanisms.release import draw as drawn
 from privet.privacy import Event
 
 Array = NDArray[np.float64]
 Words = list[NDArray[np.uint64]]
 ROWS = 400
 PURE, ROOT, APPROX = PureDP(1.5), ZCDP(0.4), ApproxDP(1.5, 1e-6)
-
-
-@dataclass(frozen=True)
-class Draw:
-    """``count`` draws of a law on ``dimension`` coordinates.
-
-    ``exact`` are those that OpenDP draws where the source is the operating system's. ``choice`` are
-    those that decide something instead of being added to a published number.
-    """
-
-    kind: str
-    scale: float
-    dimension: int
-    count: int
-    exact: bool = field(default=False, compare=False)
-    choice: bool = field(default=False, compare=False)
-    #: of the noise that the grid is made for, where it is not this one
-    grid: float | None = field(default=None, compare=False)
 
 
 Claim = Callable[[Words], list[Draw]]
@@ -102,11 +84,6 @@ def published(
     return Published(event, arrays, draws, read, linear)
 
 
-def drawn(law: Law, count: int = 1, *, exact: bool = False, choice: bool = False) -> Draw:
-    """A draw of a law of the house."""
-    return Draw(law.kind, law.scale, law.dimension, count, exact, choice)
-
-
 def added(event: Event, dimension: int, count: int = 1) -> Draw:
     """The event's noise, added to a value: OpenDP's where it is Gaussian."""
     return Draw(event.noise, event.scale, dimension, count, exact=event.noise == "gaussian")
@@ -114,10 +91,11 @@ def added(event: Event, dimension: int, count: int = 1) -> Draw:
 
 def fitted(design: Design) -> list[Draw]:
     """The draws of a fit: the noise that the event claims, and what pays for the gap."""
-    assert (design.main.kind, design.main.scale) == (design.event.noise, design.event.scale)
-    exact = design.event.mechanism == "output" and design.main.kind == "gaussian"
-    gap = [] if design.gap is None else [drawn(design.gap)]
-    return [drawn(design.main, exact=exact), *gap]
+    main, *gap = design.draws
+    assert (main.kind, main.scale) == (design.event.noise, design.event.scale)
+    assert main == drawn(design.main)
+    assert gap == ([] if design.gap is None else [drawn(design.gap)])
+    return [main, *gap]
 
 
 def people(classes: int = 2, n: int = ROWS) -> tuple[Array, NDArray[np.int_]]:
