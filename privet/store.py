@@ -3,7 +3,8 @@
     b"PRIVET\\x01\\n" | 8-byte length | header (JSON, UTF-8) | arrays (little-endian) | SHA-256
 
 The header names the model, its public parameters, its guarantee and each array's dtype and shape,
-and may hold the text of the schema that its columns were encoded by (``model.schema_``).
+and may hold the text of the schema that its columns were encoded by (``model.schema_``), and the
+steps of a pipeline before the model, from a closed list (``models/step_files.py``).
 Nothing in a file is executed; sizes are checked against the file before anything is allocated, the
 digest before anything is believed. The digest shows damage, not who wrote the file: keep model
 files where only those may write who may release models. Files are written beside their place,
@@ -26,6 +27,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet._files import write_whole
 from privet.errors import DataError, DeclarationError
+from privet.models.row_wise import last_of, parted
+from privet.models.step_files import from_json, to_json
 from privet.privacy.budget import as_budget, budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
 from privet.privacy.kinds import regularization_of
@@ -54,6 +57,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 def content(model: Any) -> bytes:
     """What the file of a fitted model holds."""
+    parts = parted(model)
+    model = last_of(model) if parts.last is not model else model
     if type(model) is not _kind(type(model).__name__):
         raise DeclarationError(f"{type(model).__name__} is not a model that Privet can save.")
     check_is_fitted(model, "guarantee_")
@@ -71,6 +76,8 @@ def content(model: Any) -> bytes:
     schema = model.__dict__.get("schema_")
     if schema is not None:  # public declarations, so that a reader can encode rows the same way
         header["schema"] = str(schema)
+    if parts.schema is not None or parts.steps:
+        header["steps"] = to_json(parts)
     text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
     body = b"".join(
         [MAGIC, len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in arrays.values())]
@@ -209,7 +216,7 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
         model.feature_names_in_ = np.array(names, dtype=object)
     if not model._sound():
         raise DataError("The model file's arrays do not fit its classes and columns.")
-    return model
+    return from_json(header["steps"], model) if "steps" in header else model
 
 
 def _kernel_part(name: str, record: dict[str, Any]) -> Any:

@@ -137,12 +137,13 @@ def evaluated(
 ) -> Any:
     """The evaluation of a model file on a table; ``how`` is what the flags say of reading it."""
     from privet.evaluation import evaluate as run
+    from privet.models.carried import with_schema
     from privet.store import load
 
     model = load(path)
     schema, reading = how
     declared = reading.schema(schema_of(model, schema), data)
     reading.look_first(declared, data)
-    model.schema_ = declared.to_toml()  # with what the flags say of the file
+    model = with_schema(model, declared)  # with what the flags say of the file
     with working(f"Reading and encoding {data.name}, evaluating"):
         return run(model, data, budget=budget, groups=group, **options)

@@ -103,12 +103,13 @@ def computed(
 ) -> Any:
     """The intervals of a model file on its table; ``how`` is what the flags say of reading it."""
     from privet.inference import confidence_intervals
+    from privet.models.carried import with_schema
     from privet.store import load
 
     model = load(path)
     schema, reading = how
     declared = reading.schema(schema_of(model, schema), data)
     reading.look_first(declared, data)
-    model.schema_ = declared.to_toml()  # with what the flags say of the file
+    model = with_schema(model, declared)  # with what the flags say of the file
     with working(f"Reading and encoding {data.name}, releasing two matrices"):
         return confidence_intervals(model, data, **options)

@@ -276,9 +276,10 @@ def verify(
 
 def _receipt(model: Path) -> Receipt:
     from privet.errors import LedgerError
+    from privet.models.row_wise import last_of
     from privet.store import load
 
-    receipt: Receipt | None = load(model).guarantee_.receipt
+    receipt: Receipt | None = last_of(load(model)).guarantee_.receipt
     if receipt is None:
         raise LedgerError(f"{model.name} carries no receipt: it was trained without a ledger.")
     return receipt

@@ -81,13 +81,15 @@ def predictions(
     probabilities: bool,
 ) -> dict[str, Any]:
     """Columns of the answer by name."""
+    from privet.models.carried import after_schema
     from privet.store import load
 
     model = load(path)
     declared = (reading or Reading()).schema(schema_of(model, schema), data, label=False)
     with working(f"Reading and encoding {data.name}"):
         x = declared.encode_features(data)
-    if x.shape[1] != model.n_features_in_:
+    model = after_schema(model)
+    if x.shape[1] != getattr(model, "n_features_in_", x.shape[1]):
         raise DeclarationError(
             "The schema does not fit the model: it has another number of columns."
         )
@@ -104,16 +106,18 @@ def predictions(
 
 def schema_of(model: Any, path: Path | None = None) -> Schema:
     """The schema in the model file, or the given one for a file without."""
+    from privet.models.carried import carried
     from privet.schema import Schema
 
     if path is not None:
         return Schema.from_toml(path)
-    if getattr(model, "schema_", None) is None:
+    found = carried(model)
+    if found is None:
         raise DeclarationError(
             "The model file holds no schema, so rows of a table cannot be encoded. Give one with "
             "--schema, or predict in Python with encoded rows."
         )
-    return Schema.from_toml(model.schema_)
+    return found
 
 
 def write(columns: dict[str, Any], out: Path, *, force: bool = True) -> None:

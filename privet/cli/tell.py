@@ -109,13 +109,14 @@ def told(
 ) -> Facts:
     """The facts of a model file's statement, with the ledger's where one is given."""
     from privet.ledger import Ledger
+    from privet.models.row_wise import last_of
     from privet.models.trained import trained
     from privet.statement import File, account, statement_facts
     from privet.store import load
 
     if dataset is not None and ledger is None:
         raise typer.BadParameter("--dataset goes with --ledger.")
-    model = load(path)
+    model = last_of(load(path))
     receipt = model.guarantee_.receipt
     name = dataset or (model.dataset if receipt is None else receipt.dataset)
     live = None

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from privet._types import Array, Codes
@@ -22,8 +21,11 @@ from privet.evaluation.allocation import SCORES
 from privet.ledger.charge import check_ledger, check_same_ledger
 from privet.models._base import PrivateLinearClassifier
 from privet.models._published import refuse_published
+from privet.models.carried import after_schema
 from privet.models.labels import encode_labels
+from privet.models.row_wise import may_mix
 from privet.privacy.guarantee import Receipt
+from privet.schema import Schema
 
 #: Scores are binned over this share of the range that they could have: few rows go further, and
 #: those are counted in the outermost bins.
@@ -36,6 +38,10 @@ class EvaluatedModel:
 
     whole: Any
     last: Any
+
+    def of(self, schema: Schema | None) -> EvaluatedModel:
+        """What takes the rows that a schema encoded: a pipeline without its encoder."""
+        return self if schema is None else EvaluatedModel(after_schema(self.whole), self.last)
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -163,12 +169,11 @@ def unquoted(asked: Callable[[Any], Any], X: Any) -> Any:
 def evaluated_model(model: Any) -> EvaluatedModel:
     """The released model behind ``model``; refused unless it is a fitted private classifier."""
     last = model[-1] if isinstance(model, Pipeline) else model
-    if isinstance(model, Pipeline) and any(
-        isinstance(step, FunctionTransformer) for _, step in model.steps
-    ):
+    if isinstance(model, Pipeline) and any(may_mix(step) for _, step in model.steps):
         raise DeclarationError(
             "A FunctionTransformer before the model may look at other rows, which no sensitivity "
-            "covers. Apply the function to each row before evaluating."
+            "covers. If its function takes each row by itself, declare that: "
+            "privet.models.row_wise.RowWise(function)."
         )
     if not hasattr(last, "predict") or not hasattr(last, "fit"):
         raise DeclarationError("model must be a fitted Privet classifier, or a pipeline with one.")

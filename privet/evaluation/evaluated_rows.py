@@ -19,7 +19,7 @@ from privet.evaluation.evaluated_model import EvaluatedModel, unquoted
 from privet.ledger.charge import check_unit
 from privet.models._base import PrivateLinearClassifier
 from privet.models._numbers import refuse_unsound
-from privet.models.carried import unit
+from privet.models.carried import carried, unit
 from privet.models.labels import encode_labels
 from privet.models.tables import labelled_rows
 from privet.privacy.budget import Budget
@@ -104,7 +104,11 @@ def evaluated_rows(
     With a raw table ``groups`` names a categorical column. ``account`` (ledger and data set) must
     count for the schema's persons.
     """
-    rows, y, schema = labelled_rows(model.last, X, y)
+    declared = carried(model.whole)
+    if model.steps and y is not None and (declared is None or declared.person is None):
+        rows, schema = X, None  # the pipeline takes the rows as they are
+    else:
+        rows, y, schema = labelled_rows(declared, X, y)
     if schema is not None:
         check_unit(*account, schema.group_size)
         if groups is not None:

@@ -94,6 +94,7 @@ def evaluate(
     tested, whole = evaluated_model(model), as_budget(budget)
     level = number_between("level", level, 0.5, 0.9999)
     rows = evaluated_rows(tested, X, y, groups, group_values, (ledger, dataset))
+    tested = tested.of(rows.schema)
     training = tested.refuse_training_rows(
         rows.n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
     )

@@ -129,6 +129,7 @@ def choose_threshold(
     edges = _edges(candidates)
     name, costs = _measure(measure)
     rows = evaluated_rows(tested, X, y, None, None, (ledger, dataset))
+    tested = tested.of(rows.schema)
     training = tested.refuse_training_rows(
         rows.n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
     )

@@ -31,7 +31,8 @@ from privet.inference.usefulness import prediction, refuse_useless
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.mechanisms.two_matrices import TwoMatrices
-from privet.models.carried import carrying
+from privet.models.carried import carried, carrying
+from privet.models.row_wise import Parted, parted
 from privet.models.tables import encoded, for_schema, labelled_rows
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
@@ -90,6 +91,8 @@ def confidence_intervals(
     -------
     Intervals
     """
+    parts = parted(model)
+    schema, model = carried(model), parts.last
     about, level = released_model(model), confidence_level(level)
     ledger, dataset = _account(model, ledger, dataset)
     released = as_budget(budget).per_row(model.guarantee_.group)
@@ -98,7 +101,7 @@ def confidence_intervals(
     refuse_useless(moments, about.design, level, model._curvature_spread(about.design.parameters))
     if ledger is not None:
         ledger.require(dataset, design.event)
-    X, y = _rows_of_the_fit(model, X, y)
+    X, y = _rows_of_the_fit(parts, schema, X, y)
     _refuse_other_rows(X, about.design.n)
     with quietly():  # the fit has said it
         again = model._revisit(X, y)
@@ -196,15 +199,16 @@ def _account(model: Any, ledger: Any, dataset: str | None) -> tuple[Any, str | N
     return ledger, dataset
 
 
-def _rows_of_the_fit(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """Rows and labels, refused where the schema counts other rows of a person than the fit did."""
-    rows, labels, schema = labelled_rows(model, X, y)
-    if schema is not None and schema.group_size != model.guarantee_.group:
+def _rows_of_the_fit(parts: Parted, schema: Schema | None, X: Any, y: Any) -> tuple[Any, Any]:
+    """What the model saw, refused where the schema counts other rows of a person than the fit."""
+    group = parts.last.guarantee_.group
+    rows, labels, found = labelled_rows(schema, X, y)
+    if found is not None and found.group_size != group:
         raise DeclarationError(
-            f"The schema lets a person have {schema.group_size} rows, but the model was trained "
-            f"for {model.guarantee_.group}. Use the schema of the fit."
+            f"The schema lets a person have {found.group_size} rows, but the model was trained "
+            f"for {group}. Use the schema of the fit."
         )
-    return rows, labels
+    return parts.transformed(rows), labels
 
 
 def _refuse_other_rows(X: Any, n: int) -> None:

@@ -11,32 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from privet.errors import DeclarationError, warn
-
-#: Steps of scikit-learn that are fitted, but to the number of columns or to nothing of the rows.
-ROW_WISE = ("PolynomialFeatures", "RBFSampler")
-#: Steps that hold other steps, and where.
-HOLDING = {
-    "Pipeline": "steps",
-    "FeatureUnion": "transformer_list",
-    "ColumnTransformer": "transformers",
-}
-
-
-def learns(step: Any) -> bool:
-    """Whether a step of scikit-learn takes something from all of the rows when it is fitted."""
-    kind = type(step)
-    if not kind.__module__.startswith("sklearn."):
-        return False  # not known
-    if kind.__name__ in HOLDING:
-        return any(learns(part[1]) for part in getattr(step, HOLDING[kind.__name__]))
-    if kind.__name__ == "SimpleImputer":
-        return bool(step.strategy != "constant")
-    if kind.__name__ in ("OneHotEncoder", "OrdinalEncoder"):
-        return isinstance(step.categories, str)
-    if kind.__name__ in ROW_WISE:
-        return False
-    tags = getattr(step, "__sklearn_tags__", None)
-    return bool(tags is not None and tags().requires_fit)
+from privet.models.row_wise import learns
 
 
 def why_not_covered() -> str:

@@ -56,7 +56,7 @@ class Features:
 
     # -- schemas -------------------------------------------------------------------------------
 
-    def _by_schema(self, schema: Schema) -> dict[str, Any]:
+    def _by_schema(self, schema: Schema, *, stepped: bool = False) -> dict[str, Any]:
         """Parameters for rows that a schema encodes.
 
         The intercept goes where the encoded columns, used as they are, hold a constant already.
@@ -64,7 +64,7 @@ class Features:
         the bounds that the encoding keeps by itself.
         """
         options: dict[str, Any] = {"classes": schema_classes(self.classes, schema)}
-        used_as_they_are = self.standardize is None and not self.maps_rows
+        used_as_they_are = self.standardize is None and not self.maps_rows and not stepped
         if self.fit_intercept and schema.has_constant and used_as_they_are:
             options["fit_intercept"] = False
         if self.standardize is not None and self.column_bounds is None:

@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from privet.errors import DeclarationError
+from privet.models.encoder import SchemaEncoder
 from privet.privacy.budget import Budget
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
@@ -18,9 +21,25 @@ from privet.schema.tables import is_table
 
 
 def carried(model: Any) -> Schema | None:
-    """The schema that a fitted model carries, if any."""
+    """The schema that a fitted model or pipeline carries, if any."""
+    if isinstance(model, Pipeline):
+        first = model[0]
+        return first.schema if isinstance(first, SchemaEncoder) else None
     text = getattr(model, "schema_", None)
     return None if text is None else Schema.from_toml(text)
+
+
+def with_schema(model: Any, schema: Schema) -> Any:
+    """The fitted model with this schema in place of its own, for another way of writing files."""
+    if isinstance(model, Pipeline):
+        return Pipeline([("schema", SchemaEncoder(schema)), *after_schema(model).steps])
+    model.schema_ = schema.to_toml()
+    return model
+
+
+def after_schema(model: Any) -> Any:
+    """What takes encoded rows: a pipeline without its encoder, or the model itself."""
+    return model[1:] if isinstance(model, Pipeline) and carried(model) is not None else model
 
 
 def encoded_features(model: Any, X: Any) -> Any:
@@ -47,9 +66,11 @@ def carrying(fitted: Any, schema: Schema, budget: Budget) -> Any:
     return fitted
 
 
-def promised(guarantee: Guarantee, schema: Schema, budget: Budget) -> Guarantee:
+def promised(
+    guarantee: Guarantee, schema: Schema, budget: Budget, more: tuple[str, ...] = ()
+) -> Guarantee:
     """The guarantee of a release from a table that the schema encoded; ``budget`` is a unit's."""
-    told = (*guarantee.assumptions, *declarations(schema, budget))
+    told = (*guarantee.assumptions, *declarations(schema, budget), *more)
     return replace(guarantee, assumptions=told, **unit(schema))
 
 

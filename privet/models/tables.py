@@ -8,13 +8,17 @@ It is the same road from Python and on the command line (``privet train``, ``pri
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from privet.errors import DataError, DeclarationError
 from privet.ledger.charge import check_ledger, check_unit
-from privet.models.carried import carried, carrying, refuse_unconfirmed
+from privet.models.carried import carrying, promised, refuse_unconfirmed
+from privet.models.encoder import SchemaEncoder
+from privet.models.row_wise import parted
 from privet.privacy.budget import as_budget
 from privet.schema import Encoded, Schema
 from privet.schema.tables import is_table
@@ -25,10 +29,11 @@ def fit_table(model: Any, schema: Schema, table: Any) -> Any:
 
     Parameters
     ----------
-    model : a Privet model, or a search of ``privet.tuning`` among such models
-        Unfitted. Its budget is for whom the schema protects: a row, or a person with all the rows
-        that count. Classes come from the schema, and the intercept is dropped where the encoded
-        columns hold a constant already, which saves its noise.
+    model : a Privet model, a search of ``privet.tuning``, or a pipeline that ends in one of them
+        Unfitted. The steps of a pipeline get encoded rows and must map each by itself
+        (``privet.models.row_wise``). The budget is for whom the schema protects: a row, or a
+        person with all the rows that count. Classes come from the schema, and the intercept is
+        dropped where the encoded columns hold a constant already, which saves its noise.
     schema : Schema
         What is public about the table.
     table :
@@ -41,20 +46,29 @@ def fit_table(model: Any, schema: Schema, table: Any) -> Any:
         Fitted. It carries the schema, also in its file: ``predict``, ``predict_proba`` and
         ``decision_function`` take raw tables, without label and person.
     """
-    chosen = for_schema(model, schema)
-    fitted = chosen.fit(*encoded(schema, table))
+    parts = parted(model)
+    _refuse_another(parts.schema, schema)
+    chosen = for_schema(parts.last, schema, stepped=bool(parts.steps))
+    budget, (x, y) = as_budget(parts.last.budget), encoded(schema, table)
+    if not isinstance(model, Pipeline):
+        fitted = chosen.fit(x, y)
+        for each in fitted._carriers():
+            carrying(each, schema, budget)
+        return fitted
+    steps = replace(parts, steps=tuple((name, clone(step)) for name, step in parts.steps))
+    fitted = chosen.fit(steps.transformed(x, fit=True), y)
     for each in fitted._carriers():
-        carrying(each, schema, as_budget(model.budget))
-    return fitted
+        each.guarantee_ = promised(each.guarantee_, schema, budget, steps.relied())
+    return Pipeline([("schema", SchemaEncoder(schema)), *steps.steps, (parts.name, fitted)])
 
 
-def labelled_rows(model: Any, X: Any, y: Any) -> tuple[Any, Any, Schema | None]:
+def labelled_rows(carried: Schema | None, X: Any, y: Any) -> tuple[Any, Any, Schema | None]:
     """Rows and labels for a release about a fitted model, and the schema of a raw table.
 
     Arrays come with their labels and have no schema. A raw table comes alone: the schema that the
     model carries says which column is the label and whose row it is.
     """
-    schema = carried(model) if is_table(X) else None
+    schema = carried if is_table(X) else None
     if schema is None and y is None:
         raise DeclarationError(
             "y is missing. Only a model that carries a schema, as fit_table gives it, takes a raw "
@@ -70,8 +84,11 @@ def labelled_rows(model: Any, X: Any, y: Any) -> tuple[Any, Any, Schema | None]:
     return *encoded(schema, X), schema
 
 
-def for_schema(model: Any, schema: Schema) -> Any:
-    """An unfitted copy for rows that the schema encodes, with the budget of each row."""
+def for_schema(model: Any, schema: Schema, *, stepped: bool = False) -> Any:
+    """An unfitted copy for rows that the schema encodes, with the budget of each row.
+
+    ``stepped``: other steps come between, and what is constant after them is not known.
+    """
     if not hasattr(model, "_by_schema"):
         raise DeclarationError(
             f"{type(model).__name__} cannot be fitted to a table: give a Privet model, for example "
@@ -83,7 +100,13 @@ def for_schema(model: Any, schema: Schema) -> Any:
     check_ledger(model.ledger, model.dataset, model.insecure_seed)
     check_unit(model.ledger, model.dataset, schema.group_size)
     budget = as_budget(model.budget).per_row(schema.group_size)
-    return clone(model).set_params(budget=budget, **model._by_schema(schema))
+    options = model._by_schema(schema, stepped=stepped)
+    return clone(model).set_params(budget=budget, **options)
+
+
+def _refuse_another(inside: Schema | None, given: Any) -> None:
+    if inside is not None and inside != given:
+        raise DeclarationError("The pipeline's SchemaEncoder has another schema than was given.")
 
 
 def encoded(schema: Schema, table: Any) -> Encoded:

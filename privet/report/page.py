@@ -13,6 +13,7 @@ import privet
 from privet.errors import DataError
 from privet.evaluation import Evaluation
 from privet.inference import Intervals
+from privet.models.row_wise import last_of
 from privet.models.trained import trained
 from privet.privacy.attacker import attacker_accuracy, posterior, sure_odds
 from privet.privacy.compose import Composition
@@ -52,9 +53,10 @@ def render(
     """The report of a released model as a page that needs nothing else.
 
     ``name`` and ``digest`` say which file it is about; ``intervals`` and ``evaluation`` were
-    released beside it. A search's report is that of the model it chose.
+    released beside it. A search's report is that of the model it chose, a pipeline's that of its
+    last step.
     """
-    model = getattr(model, "best_estimator_", model)
+    model = last_of(model)
     released = Released(model, _schema(model))
     guarantee = model.guarantee_
     facts = statement_facts(

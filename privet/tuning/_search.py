@@ -150,9 +150,11 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.best_estimator_.guarantee_ = self.guarantee_
         return self
 
-    def _by_schema(self, schema: Schema) -> dict[str, Any]:
+    def _by_schema(self, schema: Schema, *, stepped: bool = False) -> dict[str, Any]:
         """Parameters for rows that a schema encodes; public validation rows may be a raw table."""
-        estimator = clone(self.estimator).set_params(**self.estimator._by_schema(schema))
+        estimator = clone(self.estimator).set_params(
+            **self.estimator._by_schema(schema, stepped=stepped)
+        )
         held = getattr(self, "validation", None)
         public = is_table(held) and not (isinstance(held, str) and held == "auto")
         return {"estimator": estimator} | ({"validation": encoded(schema, held)} if public else {})
