@@ -12,11 +12,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privet._types import Array
 from privet.errors import MissingExtra
-
-Array = NDArray[np.float64]
 
 # A grid a million times finer than the noise costs no accuracy.
 GRID_BITS = 20

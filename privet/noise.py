@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaln
 
+from privet._types import Array
 from privet.randomness import Randomness
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

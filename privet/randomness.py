@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from privet._types import Array
 from privet.errors import DeclarationError
 
-Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Shape = tuple[int, ...]
 

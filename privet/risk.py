@@ -13,29 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.errors import DeclarationError
-from privet.losses import Array, Loss, Targets
+from privet._checks import norm_bound, positive
+from privet._types import Array, Targets
+from privet.losses import Loss
 from privet.rows.base import Block, Parts
-
-
-def positive(name: str, value: float) -> float:
-    """``value`` as a float, refused unless it is a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
-        raise DeclarationError(f"{name} must be a positive finite number, got {value!r}.")
-    number = float(value)
-    if not (0.0 < number < float("inf")):
-        raise DeclarationError(f"{name} must be a positive finite number, got {value!r}.")
-    return number
-
-
-def norm_bound(value: float) -> float:
-    """A declared bound on the rows' norms whose square is an ordinary number."""
-    number = positive("norm_bound", value)
-    if not 1e-100 <= number <= 1e100:
-        raise DeclarationError(
-            f"norm_bound must be between 1e-100 and 1e100, got {value!r}. Rescale the features."
-        )
-    return number
 
 
 @dataclass(frozen=True)
@@ -68,7 +49,7 @@ class RegularisedRisk:
 
     @property
     def row_curvature(self) -> float:
-        """``c R^2``: largest eigenvalue of one row's Hessian in ``theta``. The only ``R^2``."""
+        """``c R^2``: largest eigenvalue of one row's Hessian in ``theta``."""
         return self.loss.curvature_bound * self.norm_bound**2
 
     def relative_curvature(self, n: int) -> float:
@@ -87,12 +68,6 @@ class RegularisedRisk:
 
     def _weights(self, theta: Array) -> Array:
         return theta.reshape(self.loss.scores, -1)
-
-    def value_gradient(self, block: Block, y: Targets, theta: Array) -> Parts:
-        """Sums of the loss, shape (), and of its gradient in ``theta``, shape (p,)."""
-        z = block.scores(self._weights(theta))
-        gradient = block.pull(self.loss.gradient(z, y))
-        return np.asarray(self.loss.value(z, y).sum()), gradient.reshape(-1)
 
     def gradients(self, block: Block, y: Targets, thetas: Array) -> Parts:
         """Sums of the gradients at ``k`` parameter vectors at once, shape (k, p)."""

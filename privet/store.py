@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from privet._checks import norm_bound
 from privet._files import write_whole
 from privet.errors import DataError, DeclarationError
 from privet.models.row_wise import last_of, parted
@@ -32,7 +33,6 @@ from privet.models.step_files import from_json, to_json
 from privet.privacy.budget import as_budget, budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
 from privet.privacy.kinds import regularization_of
-from privet.risk import norm_bound
 
 MAGIC = b"PRIVET\x01\n"
 DIGEST = hashlib.sha256().digest_size

@@ -29,9 +29,9 @@ from _weighted import Distinct, distinct, minimisers, moments
 from tables.columns import Column, each
 
 from privet import ZCDP, PureDP
+from privet._types import Array
 from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty
 from privet.losses import HuberHinge, Logistic
-from privet.losses.base import Array
 from privet.losses.margin import MarginLoss
 from privet.mechanisms import MECHANISMS, Design
 from privet.mechanisms.matrix import SecondMoments

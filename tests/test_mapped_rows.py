@@ -43,9 +43,8 @@ def test_sums_are_those_of_the_mapped_table(kind: Any, constant: float | None) -
     whole = checked_rows(Squares(3)(x), y, norm_bound=1.0, intercept=constant is not None)
     risk = RegularisedRisk(Logistic(), 0.1, 1.0)
     theta = rng.normal(size=lazy.m)
-    for name in ("value_gradient", "hessian"):
-        kernel = getattr(risk, name)
-        for ours, theirs in zip(lazy.sum(kernel, theta), whole.sum(kernel, theta), strict=True):
+    for kernel, at in ((risk.gradients, theta[None]), (risk.hessian, theta)):
+        for ours, theirs in zip(lazy.sum(kernel, at), whole.sum(kernel, at), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-8)
 
 
@@ -60,11 +59,12 @@ def test_a_map_may_lay_its_features_out_as_it_likes(layout: Any) -> None:
     x, y = rng.normal(size=(9000, 3)), rng.integers(0, 3, 9000)
     risk = RegularisedRisk(Softmax(3), 0.1, 1.0)
     theta = rng.normal(size=12)
-    for name in ("value_gradient", "hessian", "gradient_covariance"):
-        kernel = getattr(risk, name)
-        ours, theirs = (
-            MappedRows(x, y, kind(3)).sum(kernel, theta) for kind in (Otherwise, Squares)
-        )
+    for kernel, at in (
+        (risk.gradients, theta[None]),
+        (risk.hessian, theta),
+        (risk.gradient_covariance, theta),
+    ):
+        ours, theirs = (MappedRows(x, y, kind(3)).sum(kernel, at) for kind in (Otherwise, Squares))
         for one, other in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-9)
 

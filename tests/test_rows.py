@@ -68,11 +68,11 @@ def _long_indices(x: sp.csr_array) -> sp.csr_array:
 
 
 def everything(rows: Rows, loss: Loss, theta: Array) -> Array:
-    """Value, gradient, several gradients and Hessian, one after another."""
+    """Several gradients, their covariance and the Hessian, one after another."""
     risk = RegularisedRisk(loss, 1.0, 1.0)
     thetas = np.stack([theta, -theta, 0.3 * theta])
     parts = (
-        *rows.sum(risk.value_gradient, theta),
+        *rows.sum(risk.gradient_covariance, theta),
         *rows.sum(risk.gradients, thetas),
         *rows.sum(risk.hessian, theta),
     )

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from privet._types import Array
 from privet.audit.exact import noise_vector
 from privet.audit.finding import FALSE_ALARM
-from privet.audit.neighbours import Array, Pair, Table, minimisers
+from privet.audit.neighbours import Pair, Table, minimisers
 from privet.mechanisms import Design
 from privet.randomness import Randomness
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privet.audit.neighbours import Array, Attacks, Labels, Pair, Table, minimisers, realise
+from privet._types import Array
+from privet.audit.neighbours import Attacks, Labels, Pair, Table, minimisers, realise
 from privet.losses import Loss, sum_zero_basis
 from privet.mechanisms import Design
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Array
 from privet.losses import JointHuber, Loss
 from privet.mechanisms import Design
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.int_]
 Mask = NDArray[np.bool_]
 

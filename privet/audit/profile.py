@@ -15,15 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from privet._types import Array
 from privet.audit.exact import FAR, STEALTH, TILT, margin_directions, noise_vector
 from privet.audit.neighbours import Attacks, Pair, Table, realise, realise_in_one_column
 from privet.errors import DeclarationError
 from privet.mechanisms import Design
-
-Array = NDArray[np.float64]
 
 # Standard deviations of noise beyond which nothing is counted.
 TAILS = 7.5

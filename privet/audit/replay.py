@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Array
 from privet.audit.exact import worst_loss
-from privet.audit.neighbours import Array, Labels, Table, allows_opposite_rows, minimisers
+from privet.audit.neighbours import Labels, Table, allows_opposite_rows, minimisers
 from privet.losses import Loss
 from privet.mechanisms import Design, Mechanism
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments, half_vector

@@ -17,9 +17,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 
+from privet._types import Array
 from privet.audit.exact import noise_vector
 from privet.audit.finding import Finding, surprise
 from privet.audit.neighbours import Table, minimisers
@@ -28,8 +28,6 @@ from privet.mechanisms import Design, Mechanism
 from privet.noise import Noise
 from privet.randomness import InsecureSeed
 from privet.rows import Rows
-
-Array = NDArray[np.float64]
 
 
 def check_noise(law: Noise, draws: Array, prefix: str = "") -> list[Finding]:

@@ -1,6 +1,6 @@
 """Losses on scores, and the registry that the laws run over."""
 
-from privet.losses.base import Array, Loss, Targets
+from privet.losses.base import Loss
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss, SmoothHinge
 from privet.losses.multiclass import JointHuber, MulticlassLoss, Softmax, sum_zero_basis
 
@@ -11,7 +11,6 @@ LOSSES: dict[str, type[Loss]] = {
 
 __all__ = [
     "LOSSES",
-    "Array",
     "HuberHinge",
     "JointHuber",
     "Logistic",
@@ -20,6 +19,5 @@ __all__ = [
     "MulticlassLoss",
     "SmoothHinge",
     "Softmax",
-    "Targets",
     "sum_zero_basis",
 ]

@@ -8,21 +8,18 @@ the proofs). The bounds never see data: they are functions of the loss's own par
 from __future__ import annotations
 
 import itertools
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from privet._types import Array, Targets
 from privet.bisection import largest
-from privet.errors import DeclarationError
 
-Array = NDArray[np.float64]
-Targets = NDArray[Any]
 Family = Literal["margin", "softmax", "joint_huber"]
 
 # The share of the budget that the Jacobian may take where the floor of the regularisation is a
@@ -118,13 +115,6 @@ class Loss(ABC):
         """
         share = JACOBIAN_SHARE * epsilon
         return largest(lambda q: self.log_determinant_bound(q) <= share)
-
-
-def refuse_unless_positive(name: str, value: Any) -> None:
-    """Refuse a parameter of a loss that is not a positive finite number."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (number and 0.0 < value < math.inf):
-        raise DeclarationError(f"{name} must be a positive finite number, got {value!r}.")
 
 
 def concave_maximum(negative: Callable[[float], float], *knots: float) -> float:

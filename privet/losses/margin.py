@@ -19,14 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from privet.losses.base import (
-    Array,
-    Family,
-    Loss,
-    Targets,
-    concave_maximum,
-    refuse_unless_positive,
-)
+from privet._checks import positive
+from privet._types import Array, Targets
+from privet.losses.base import Family, Loss, concave_maximum
 
 
 @dataclass(frozen=True)
@@ -159,7 +154,7 @@ class HingeLoss(MarginLoss):
     h: float = 0.5
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("h", self.h)
+        positive("h", self.h)
 
     @property
     def offset(self) -> float:

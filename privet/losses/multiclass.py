@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 
+from privet._checks import is_whole, positive
+from privet._types import Array, Targets
 from privet.errors import DeclarationError
-from privet.losses.base import Array, Family, Loss, Targets, concave_maximum, refuse_unless_positive
+from privet.losses.base import Family, Loss, concave_maximum
 from privet.losses.margin import HuberHinge
 
 
@@ -37,10 +39,11 @@ class MulticlassLoss(Loss):
     n_classes: int = 3
 
     def __post_init__(self) -> None:
-        if isinstance(self.n_classes, bool) or not isinstance(self.n_classes, int):
+        if not is_whole(self.n_classes):
             raise DeclarationError("n_classes must be an integer of at least 2.")
         if self.n_classes < 2:
             raise DeclarationError(f"n_classes must be at least 2, got {self.n_classes}.")
+        object.__setattr__(self, "n_classes", int(self.n_classes))
 
     @property
     def scores(self) -> int:
@@ -165,7 +168,7 @@ class JointHuber(MulticlassLoss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_unless_positive("margin", self.margin)
+        positive("margin", self.margin)
         HuberHinge(self.h)  # refuses a bad h
 
     @property

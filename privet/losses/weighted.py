@@ -14,8 +14,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Array, Targets
 from privet.errors import DeclarationError
-from privet.losses.base import Array, Family, Loss, Targets
+from privet.losses.base import Family, Loss
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from privet._types import Array
+from privet._types import Array, Targets
 from privet.grid import grid_exponent
 from privet.losses.second_moments import joint_bound
 from privet.mechanisms.gap import NEGLIGIBLE
@@ -44,7 +44,7 @@ from privet.randomness import Randomness, source
 from privet.risk import RegularisedRisk
 from privet.rows import Rows
 from privet.rows.arrays import MOST_BLOCK_ROWS
-from privet.rows.base import Block, Parts, Targets
+from privet.rows.base import Block, Parts
 
 THEOREM = "Wang, Kifer and Lee 2018, Lemma 1, sensitivity by privet/mechanisms/matrix.proof.md"
 # Rounding of a block's sum, relative to the sum of the terms' sizes; compensated over the blocks.

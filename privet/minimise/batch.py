@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privet.losses import Array
+from privet._checks import positive
+from privet._types import Array
 from privet.minimise.certified import (
     MAX_ITER,
     checked_vectors,
@@ -25,7 +26,7 @@ from privet.minimise.descent import Endings, Limits, descend
 from privet.minimise.objective import Objective
 from privet.minimise.result import Numbers, Status
 from privet.minimise.solvers import LBFGS_MEMORY, gradient_scaling, sample_stride
-from privet.risk import RegularisedRisk, positive
+from privet.risk import RegularisedRisk
 from privet.rows.base import Rows
 
 LARGEST_BATCH = 64

@@ -14,13 +14,14 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from privet._checks import positive
+from privet._types import Array
 from privet.errors import DeclarationError
-from privet.losses import Array
 from privet.minimise.curvature import Curvature
 from privet.minimise.objective import Objective
 from privet.minimise.result import Solution
 from privet.minimise.solvers import lbfgs, newton, sample_stride
-from privet.risk import RegularisedRisk, positive
+from privet.risk import RegularisedRisk
 from privet.rows.base import Rows
 
 # One thread for linear algebra on blocks.

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrs
 
-from privet.losses import Array
+from privet._types import Array
 from privet.minimise.result import Numbers
 
 

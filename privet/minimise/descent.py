@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from privet.losses import Array
+from privet._types import Array
 from privet.minimise.curvature import Memory, Model
 from privet.minimise.result import Mask, Numbers, Status
 

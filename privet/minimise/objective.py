@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.losses import Array, Targets
+from privet._types import Array, Targets
 from privet.minimise.curvature import Curvature
 from privet.minimise.result import Numbers
 from privet.risk import RegularisedRisk

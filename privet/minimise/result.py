@@ -8,8 +8,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Array
 from privet.errors import NotConverged
-from privet.losses import Array
 
 #: which of several paths, as true or false for each, or as their numbers
 Mask = NDArray[np.bool_]
@@ -28,7 +28,6 @@ class Status(Enum):
 
 
 ADVICE = {
-    Status.SLOW: "Give the solver a fresh curvature.",
     Status.STALLED: "Raise the tolerance above privet.minimise.rounding_floor.",
     Status.EXHAUSTED: "Raise max_iter or the regularization.",
 }

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from privet.losses import Array
+from privet._types import Array
 from privet.minimise.curvature import Curvature, Scaling
 from privet.minimise.descent import Endings, Limits, descend
 from privet.minimise.objective import Objective

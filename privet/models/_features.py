@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from privet._checks import norm_bound
+from privet._types import Targets
 from privet.models._numbers import numbers, refuse_unsound, table_shape, tell_clipped
 from privet.models.carried import encoded_features
 from privet.models.labels import schema_classes
 from privet.models.standardize import Chained, Standardised, declared_ranges
-from privet.risk import norm_bound
 from privet.rows import Rows
 from privet.rows.arrays import block_rows, checked_rows, sound_sparse
 from privet.rows.ball import in_ball
-from privet.rows.base import Targets
 from privet.rows.mapped import FeatureMap, MappedRows, mapped
 from privet.schema import Schema
 

@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._checks import norm_bound, positive
 from privet.errors import DeclarationError
 from privet.models._base import PrivateLinearClassifier
 from privet.models._numbers import table_shape
 from privet.models.lifted import Lifted, lifted_columns, lifted_names
 from privet.models.mixtures import UnitRows, components_of, declared_centers
 from privet.models.standardize import Chained
-from privet.risk import norm_bound, positive
 from privet.rows.mapped import FeatureMap, MappedRows
 
 Array = NDArray[np.float64]

@@ -11,6 +11,7 @@ from scipy.special import expit, logsumexp, softmax
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from privet._checks import positive
 from privet.errors import DeclarationError
 from privet.losses import JointHuber, Loss, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation
@@ -21,7 +22,6 @@ from privet.models.lifted import COVARIANCES
 from privet.models.mixtures import Centers, declared_centers
 from privet.models.stages import Stage
 from privet.privacy.budget import Budget
-from privet.risk import positive
 
 Array = NDArray[np.float64]
 # Products of columns vary little in most directions, so that a ridge biases more than noise hurts:

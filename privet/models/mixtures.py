@@ -15,12 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Targets
 from privet.errors import DeclarationError
 from privet.mechanisms.moments import MeanDesign, PrivateMean, cell_means
 from privet.models.lifted import Lifted
 from privet.models.stages import Stage
 from privet.privacy import Budget
-from privet.rows.base import Block, Parts, Rows, Targets
+from privet.rows.base import Block, Parts, Rows
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int_]

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from privet._types import Targets
 from privet.errors import DeclarationError
 from privet.mechanisms.moments import (
     SQUARE_WEIGHT,
@@ -30,7 +31,7 @@ from privet.mechanisms.moments import (
 )
 from privet.models.stages import Stage
 from privet.privacy import Budget
-from privet.rows.base import Block, Parts, Targets
+from privet.rows.base import Block, Parts
 from privet.rows.mapped import FeatureMap, MappedRows
 
 Array = NDArray[np.float64]

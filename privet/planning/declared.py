@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from privet._checks import norm_bound
 from privet.errors import DeclarationError, quietly
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.mechanisms import MECHANISMS, Design, Mechanism
 from privet.mechanisms.release import NoiseChoice
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from privet.risk import norm_bound
 
 # A declared regularisation below every floor, relative to c R^2: shows where the floor is.
 PROBE = 1e-30

@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from privet._checks import positive
 from privet.planning.declared import Declared
 from privet.planning.needed import RowsNeeded, probability, rows_needed
 from privet.planning.text import line
-from privet.risk import positive
 
 
 @dataclass(frozen=True)

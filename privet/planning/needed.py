@@ -29,13 +29,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from privet._checks import positive
 from privet.errors import DeclarationError
 from privet.mechanisms import Design
 from privet.planning.bounds import excess_quantile
 from privet.planning.declared import Declared
 from privet.planning.prediction import COMFORTABLE, typical
 from privet.planning.text import line
-from privet.risk import positive
 
 #: more rows than this nobody has
 MOST_ROWS = 10**13

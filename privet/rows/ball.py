@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.rows.base import Array
 
 CHECKED_ENTRIES = 1 << 14  # looked at one by one: copies that fit the first-level cache
 # Rows this many bounds long are written anew: a factor on them would come too late, after a

@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Targets = NDArray[Any]
+from privet._types import Array, Targets
+
 #: what a kernel returns for one block: arrays that are added up over blocks
 Parts = tuple[Array, ...]
 Kernel = Callable[..., Parts]

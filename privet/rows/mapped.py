@@ -15,10 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Array, Targets
 from privet.errors import DataError
 from privet.rows.arrays import ArrayBlock, block_rows
 from privet.rows.ball import in_ball
-from privet.rows.base import Array, Block, Rows, Targets
+from privet.rows.base import Block, Rows
 
 #: Bytes of features that are kept between passes, whatever the number of rows.
 KEPT_BYTES = 1 << 28

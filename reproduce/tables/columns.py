@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.losses.base import Array
+from privet._types import Array
 
 Columns = dict[str, NDArray[Any]]
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Targets
 from privet.losses import HuberHinge, Logistic, Softmax
 from privet.mechanisms import Design, Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.mechanisms.objective import exact_rate
@@ -23,7 +24,6 @@ from privet.noise import NOISES, SphericalLaplace
 from privet.privacy import PureDP
 from privet.randomness import InsecureSeed, Randomness
 from privet.rows import ArrayRows, Block, Rows, checked_rows
-from privet.rows.base import Targets
 
 Array = NDArray[np.float64]
 
