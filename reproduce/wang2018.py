@@ -27,6 +27,7 @@ import tables
 from _common import HERE, kdd99, tell
 from _weighted import Distinct, distinct, minimisers, moments
 from tables.columns import Column, each
+from two_matrices import TwoMatrices
 
 from privet import ZCDP, PureDP
 from privet._types import Array
@@ -35,7 +36,6 @@ from privet.losses import HuberHinge, Logistic
 from privet.losses.margin import MarginLoss
 from privet.mechanisms import MECHANISMS, Design
 from privet.mechanisms.matrix import SecondMoments
-from privet.mechanisms.two_matrices import TwoMatrices
 from privet.planning.marginal import quantile
 from privet.randomness import InsecureSeed
 

@@ -26,11 +26,10 @@ from privet.inference.released_model import (
     refuse_unsuited,
     released_model,
 )
-from privet.inference.uncertainty import Uncertainty, WiderUncertainty
+from privet.inference.uncertainty import Uncertainty
 from privet.inference.usefulness import prediction, refuse_useless
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
-from privet.mechanisms.two_matrices import TwoMatrices
 from privet.models.carried import carried, carrying
 from privet.models.row_wise import Parted, parted
 from privet.models.tables import encoded, for_schema, labelled_rows
@@ -43,7 +42,6 @@ from privet.risk import RegularisedRisk
 from privet.rows import Rows
 from privet.schema import Schema
 
-CALIBRATIONS = (None, "wang2018")
 #: Seeded studies draw the matrices' noise from another stream than the fit's.
 STREAM = 1 << 32
 #: A fit's share of one budget for both: the first of these that leaves the intervals enough to be
@@ -82,8 +80,8 @@ def confidence_intervals(
         Spent on top of the fit's, for the same unit (a row, or a person's rows).
     level : float, default 0.95
         Confidence level of each interval.
-    calibration : None or "wang2018", default None
-        "wang2018" is the construction of Wang, Kifer and Lee (2018), for comparison.
+    calibration : None
+        There is one. That of Wang, Kifer and Lee (2018) is in ``reproduce/two_matrices.py``.
     ledger, dataset : Ledger and str, default None
         What is charged; by default the model's own.
 
@@ -123,8 +121,7 @@ class Paid:
         """Read the rows once, add noise, and work out the intervals from what is released."""
         about = self.about
         released = self.moments.run(rows, about.theta, self.design)
-        kind = WiderUncertainty if isinstance(self.moments, TwoMatrices) else Uncertainty
-        uncertainty = kind(
+        uncertainty = Uncertainty(
             theta=about.theta,
             released=released,
             regularization=about.design.risk.regularization,
@@ -141,13 +138,16 @@ def moments_for(
     risk: RegularisedRisk, budget: Budget, calibration: str | None, model: Any
 ) -> SecondMoments:
     """The mechanism that releases the matrices; seeded where the model was."""
-    if calibration not in CALIBRATIONS:
-        raise DeclarationError(f"calibration must be None or 'wang2018', got {calibration!r}.")
-    kind = SecondMoments if calibration is None else TwoMatrices
+    if calibration is not None:
+        raise DeclarationError(
+            f"Intervals have one calibration; got calibration={calibration!r}. Leave it None. The "
+            "construction of Wang, Kifer and Lee (2018), 'wang2018', is a study of the project's "
+            "reproduce folder now; files with such intervals can still be read."
+        )
     guarantee = model.__dict__.get("guarantee_")
     reason = "" if guarantee is None else guarantee.event.why_not_private
     seed = None if model.insecure_seed is None else model.insecure_seed + STREAM
-    return kind(risk, budget, seed, reason)
+    return SecondMoments(risk, budget, seed, reason)
 
 
 def guarantee_of(moments: SecondMoments, design: MatrixDesign, model: Guarantee) -> Guarantee:

@@ -153,10 +153,10 @@ def _quadratic(matrix: Array, rows: Array) -> Array:
 class WiderUncertainty(Uncertainty):
     """The construction of Wang, Kifer and Lee (2018), as printed, for comparison.
 
-    The matrices are released as in ``privet.mechanisms.two_matrices``. Here: eigenvalues of both at
-    least ``2c = Lam`` (Algorithm 2), and no correction for the noise in the inverse (Algorithms 3
-    and 5). The paper draws the law of the intervals by Monte Carlo; here it is integrated, which
-    changes nothing but the error of 10,000 draws.
+    Files may hold such intervals; new ones are made by ``reproduce/two_matrices.py`` alone. Here:
+    eigenvalues of both at least ``2c = Lam`` (Algorithm 2), and no correction for the noise in the
+    inverse (Algorithms 3 and 5). The paper draws the law of the intervals by Monte Carlo; here it
+    is integrated, which changes nothing but the error of 10,000 draws.
     """
 
     construction: ClassVar[str] = "wang2018"

@@ -26,13 +26,13 @@ from privet.mechanisms.gap import output_gap
 from privet.mechanisms.kernel_minimiser import KernelMinimiser
 from privet.mechanisms.matrix import SecondMoments
 from privet.mechanisms.output import output_curve
-from privet.mechanisms.two_matrices import TwoMatrices
 from privet.minimise import rounding_floor
 from privet.models.standardize import MomentColumns, Ranges
 from privet.privacy.budget import Budget
 from privet.privacy.curves import GaussianCurve
 from privet.risk import RegularisedRisk
 from privet.rows.ball import in_ball
+from reproduce.two_matrices import TwoMatrices
 from tests.strategies import Array, seeds
 
 UNIT = 2.0**-53

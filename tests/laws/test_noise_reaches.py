@@ -130,7 +130,6 @@ LINEAR = {
     "function vector": {"first": 0, "second": 0},
     "intervals pure": {"hessian": 2, "covariance": 2},
     "intervals zcdp": {"hessian": 2, "covariance": 2},
-    "intervals wang2018": {"hessian": 2, "covariance": 3},
     "fit with intervals": {"hessian": 2, "covariance": 2},
     "stopping pure": {"best_score_": -1},
     "stopping many": {"best_score_": -1},

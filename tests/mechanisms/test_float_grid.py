@@ -22,9 +22,9 @@ from privet.mechanisms.moments import PrivateMean, column_moments
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.output import OutputPerturbation
 from privet.mechanisms.projection import Projection, Stretch
-from privet.mechanisms.two_matrices import TwoMatrices
 from privet.privacy import ZCDP, Budget, PureDP
 from privet.risk import RegularisedRisk
+from reproduce.two_matrices import TwoMatrices
 
 LAM = 1e-4
 PURE = PureDP(100.0)

@@ -17,7 +17,6 @@ MODULES: dict[str, str] = {
     "release": "logistic objective pure",
     "moments": "gaussian mixture pure",
     "matrix": "intervals zcdp",
-    "two_matrices": "intervals wang2018",
     "counts": "evaluate pure",
     "selection": "partition pure",
     "search": "stopping zcdp",

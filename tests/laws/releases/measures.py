@@ -98,7 +98,7 @@ def logistic(seed: int | None) -> Any:
     return LogisticRegression(PureDP(3.0), regularization=0.05, insecure_seed=seed)
 
 
-def matrices(model: Any, found: Any, numbers: dict[str, Any], entries: int = BOTH) -> Published:
+def matrices(model: Any, found: Any, numbers: dict[str, Any]) -> Published:
     """The fit's draws and those of the matrices; one word seeds the simulation behind the ends."""
     pair, event = found.uncertainty.released, found.guarantee.event
     numbers |= {"lower": found.lower, "upper": found.upper}
@@ -107,26 +107,25 @@ def matrices(model: Any, found: Any, numbers: dict[str, Any], entries: int = BOT
 
     def claim(_: Any) -> list[Draw]:
         fit = fitted(model._revisit(x, y).design)
-        return [*fit, *[added(event, entries)] * len(event.curves)]
+        return [*fit, *[added(event, BOTH)] * len(event.curves)]
 
     return published(event, numbers, claim, [1])
 
 
-def intervals(name: str, budget: Any, entries: int = BOTH, calibration: str | None = None) -> None:
+def intervals(name: str, budget: Any) -> None:
     """Enter intervals for a model's coefficients."""
 
     def run(seed: int | None) -> Published:
         x, y = people(2, 2000)
         model = logistic(seed).fit(x, y)
-        found = confidence_intervals(model, x, y, budget=budget, calibration=calibration)
-        return matrices(model, found, {}, entries)
+        found = confidence_intervals(model, x, y, budget=budget)
+        return matrices(model, found, {})
 
     release(name)(run)
 
 
 intervals("intervals pure", PureDP(100.0))
 intervals("intervals zcdp", ZCDP(20.0))
-intervals("intervals wang2018", ZCDP(50.0), PARAMETERS**2, "wang2018")
 
 
 @release("fit with intervals")
