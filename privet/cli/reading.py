@@ -19,7 +19,7 @@ from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
     from privet.schema import FileFormat, Look, Schema
-    from privet.schema.tables import Table
+    from privet.schema.tables import OpenTable
 
 Separator = Annotated[
     str | None,
@@ -96,7 +96,7 @@ class Reading:
         )
 
 
-def tell_separator(data: Path, file: FileFormat | None) -> Table:
+def tell_separator(data: Path, file: FileFormat | None) -> OpenTable:
     """Open a table; a separator that was guessed and is no comma is told."""
     from privet.schema.tables import open_table
 

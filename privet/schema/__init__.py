@@ -5,14 +5,12 @@ anything: each encoded row is a function of that row and the declarations. Priva
 here, only its premise.
 """
 
-from privet.schema.columns import Categorical, Column, Numeric
-from privet.schema.declared import Encoded, Schema
+from privet.schema.columns import Categorical, Column, Effect, Label, Numeric
 from privet.schema.draft import draft
-from privet.schema.effects import Effect
-from privet.schema.format import FileFormat
-from privet.schema.label import Label
+from privet.schema.file_format import FileFormat
 from privet.schema.look import Look, Tolerance
 from privet.schema.persons import Person
+from privet.schema.schema import Encoded, Schema
 
 __all__ = [
     "Categorical",

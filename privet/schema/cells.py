@@ -16,9 +16,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Array, Flags
 from privet.errors import DataError
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 #: what a category or class may be declared as
 Value = str | int | bool
@@ -136,7 +136,7 @@ class Cells:
         kinds, index = self.distinct()
         return _parsed([self._pointed(kind) for kind in kinds])[index]
 
-    def missing(self) -> NDArray[np.bool_]:
+    def missing(self) -> Flags:
         """Which cells hold nothing."""
         kinds, index = self.distinct()
         return np.array([text_of(kind) is None for kind in kinds], dtype=np.bool_)[index]
@@ -191,7 +191,7 @@ class Cells:
         kinds, index = np.unique(self._filled(), return_inverse=True)
         return [*kinds.tolist(), None], np.where(self._gaps(), len(kinds), index)
 
-    def _gaps(self) -> NDArray[np.bool_]:
+    def _gaps(self) -> Flags:
         return np.asarray(self._series.is_null().to_numpy(), dtype=np.bool_)
 
     def _filled(self) -> NDArray[Any]:

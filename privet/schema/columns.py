@@ -1,4 +1,4 @@
-"""Declared columns: numbers between bounds, categories from a list; both frozen.
+"""Declared columns and label, all frozen: numbers between bounds, categories or classes in a list.
 
 Each column becomes one block of encoded columns of Euclidean norm at most one, whatever its cells
 hold, so that ``k`` columns times ``1/sqrt(k)`` lie in the unit ball.
@@ -15,9 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._checks import is_number
+from privet._types import Array
 from privet.errors import DeclarationError
-from privet.schema.cells import Array, Cells, Value, lookup, text_of
-from privet.schema.effects import Effect
+from privet.schema.cells import Cells, Index, Value, lookup, text_of
 
 OTHER = "(other)"
 LARGEST = 1e100
@@ -33,6 +34,30 @@ class Misdeclared(DeclarationError):
 
 #: read from the data: no; yes and waiting for a person; yes and a person took it over
 Mark = bool | Literal["confirmed"]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one feature does to the scores, one number for each score.
+
+    The score of a row is the baseline, plus for each number its change times the distance from
+    ``middle`` in units or doublings, plus the change of each category that the row is in.
+    """
+
+    name: str
+    unit: str
+    changes: tuple[float, ...]
+    middle: float | None = None
+
+    @property
+    def change(self) -> float:
+        """The change of the only score of a two-class model."""
+        (only,) = self.changes
+        return only
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{change:+.4g}" for change in self.changes)
+        return f"{self.name}: {shown} {self.unit}"
 
 
 class Column(ABC):
@@ -182,6 +207,54 @@ class Categorical(Column):
         return [Effect(name, "in this category", tuple(change)) for name, change in changes]
 
 
+@dataclass(frozen=True)
+class Label:
+    """The column to predict and its declared classes: all text, all whole numbers or all booleans.
+
+    A row whose label is missing or not declared is not dropped, for that would change the public
+    number of rows: it becomes constant, with zero features and the class ``missing`` (without it,
+    the first one).
+    """
+
+    name: str
+    classes: tuple[Value, ...]
+    missing: Value | None = None
+    from_data: Mark = False
+
+    def __post_init__(self) -> None:
+        text("name", self.name)
+        if self.name == "?":
+            raise Misdeclared("name is still '?'. Name the column to predict.", "name")
+        object.__setattr__(self, "classes", values("classes", self.classes, fewest=2))
+        mark(self.from_data)
+        if len({type(value) for value in self.classes}) > 1:
+            raise Misdeclared(
+                "classes must be all text, all whole numbers or all booleans.", "classes"
+            )
+        if self.missing is not None and self._place(self.missing) < 0:
+            raise Misdeclared("missing must be one of the classes.", "missing")
+
+    def _place(self, value: Value) -> int:
+        same = [text_of(known) == text_of(value) for known in self.classes]
+        return same.index(True) if any(same) else -1
+
+    @property
+    def missing_code(self) -> int:
+        """The place of the class that rows without a label take."""
+        return 0 if self.missing is None else self._place(self.missing)
+
+    def codes(self, cells: Cells) -> Index:
+        """Each row's class by its place; -1 where it is missing or not declared."""
+        return cells.codes(lookup(self.classes))
+
+    def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Classes as they were declared."""
+        return np.asarray(np.array(self.classes)[codes])
+
+
+# -- checks of declared values, which say at which key they failed ---------------------------------
+
+
 def number(key: str, value: Any) -> float:
     """``value`` as a finite float."""
     if isinstance(value, str) and value == "?":
@@ -190,8 +263,7 @@ def number(key: str, value: Any) -> float:
             key,
         )
     plain = value.item() if isinstance(value, np.generic) else value
-    known = isinstance(plain, int | float) and not isinstance(plain, bool)
-    if not known or not abs(plain) <= LARGEST:  # not a number is not below either
+    if not is_number(plain) or not -LARGEST <= plain <= LARGEST:  # not a number is in no range
         raise Misdeclared(f"{key} must be a number between -1e100 and 1e100, got {value!r}.", key)
     return float(plain)
 

@@ -17,8 +17,8 @@ import numpy as np
 from privet.errors import DataError
 from privet.schema.cells import Cells, Value, is_readable, text_of
 from privet.schema.columns import OTHER, is_plain
-from privet.schema.format import PLAIN, FileFormat
-from privet.schema.tables import Table, open_table
+from privet.schema.file_format import PLAIN, FileFormat
+from privet.schema.tables import OpenTable, open_table
 from privet.schema.toml import entry, heading
 from privet.schema.toml import table as section
 
@@ -102,7 +102,7 @@ def _is_numeric(kind: Any) -> bool:
     return bool(kind.is_numeric())
 
 
-def _look(table: Table, label: str | None) -> dict[str, _Seen]:
+def _look(table: OpenTable, label: str | None) -> dict[str, _Seen]:
     usable = [name for name, kind in table.types.items() if is_readable(kind)]
     seen = {name: _Seen() for name in usable}
     for batch in table.batches(usable):
@@ -117,7 +117,7 @@ def _is_boolean(kind: Any) -> bool:
     return bool(kind == nw.Boolean)
 
 
-def _label(table: Table, label: str | None, seen: dict[str, _Seen]) -> str:
+def _label(table: OpenTable, label: str | None, seen: dict[str, _Seen]) -> str:
     lines = [heading("label")]
     if label is None:
         return "\n".join([*lines, f"name = {_OPEN}", f"classes = [{_OPEN}]", ""])
@@ -142,7 +142,7 @@ def _whole(found: tuple[Value, ...]) -> tuple[Value, ...]:
         return found
 
 
-def _column(table: Table, name: str, seen: dict[str, _Seen]) -> str:
+def _column(table: OpenTable, name: str, seen: dict[str, _Seen]) -> str:
     kind, lines = table.types[name], [heading("columns", name)]
     if not is_plain(name) or not is_readable(kind):
         told = [f"# holds {kind}: left out; turn it into numbers or categories to use it"]

@@ -15,10 +15,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from privet.errors import DeclarationError
 from privet.schema.persons import Allowance
-from privet.schema.tables import Batch, Table, open_table
+from privet.schema.tables import Batch, OpenTable, open_table
 
 if TYPE_CHECKING:
-    from privet.schema.declared import Schema
+    from privet.schema.schema import Schema
 
 
 class Encoded(NamedTuple):
@@ -92,7 +92,7 @@ def encode_features(schema: Schema, table: Any, dtype: DTypeLike) -> NDArray[Any
     return x.finished()
 
 
-def _features(schema: Schema, table: Table, dtype: DTypeLike) -> _Growing:
+def _features(schema: Schema, table: OpenTable, dtype: DTypeLike) -> _Growing:
     if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise DeclarationError("dtype must be float64 or float32.")
     return _Growing(table.n, (schema.width,), dtype)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from privet._checks import is_number
 from privet.schema.cells import Cells, lookup, number_of, text_of, with_point
-from privet.schema.columns import Categorical, Misdeclared, Numeric
-from privet.schema.label import Label
+from privet.schema.columns import Categorical, Label, Misdeclared, Numeric
 from privet.schema.persons import Allowance
 from privet.schema.tables import open_table
 
 if TYPE_CHECKING:
-    from privet.schema.declared import Schema
+    from privet.schema.schema import Schema
 
 NOT_A_NUMBER = "no numbers"
 UNDECLARED = "undeclared"
@@ -49,8 +49,7 @@ class Tolerance:
     def __post_init__(self) -> None:
         for key in ("cells", "labels"):
             share = getattr(self, key)
-            known = isinstance(share, int | float) and not isinstance(share, bool)
-            if not known or not 0.0 <= share <= 1.0:
+            if not is_number(share) or not 0.0 <= share <= 1.0:
                 raise Misdeclared(f"{key} must be a share between 0 and 1, got {share!r}.", key)
 
 

@@ -14,6 +14,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._checks import is_whole
+from privet._types import Flags
 from privet.schema.cells import Cells, Index, text_of
 from privet.schema.columns import Misdeclared, text
 
@@ -41,8 +43,7 @@ class Person:
     def __post_init__(self) -> None:
         text("column", self.column)
         most = self.most_rows
-        known = isinstance(most, int | np.integer) and not isinstance(most, bool)
-        if not known or not 1 <= most <= MOST_ROWS:
+        if not is_whole(most) or not 1 <= most <= MOST_ROWS:
             raise Misdeclared(
                 f"most_rows must be a whole number from 1 to {MOST_ROWS:,}, got {most!r}.",
                 "most_rows",
@@ -66,7 +67,7 @@ class Allowance:
         self.most = person.most_rows
         self._used: dict[str, int] = {}
 
-    def spent(self, cells: Cells) -> NDArray[np.bool_]:
+    def spent(self, cells: Cells) -> Flags:
         """Which rows do not count: without an identifier, or after the person's last allowed."""
         turns = self.turns(cells)
         return np.asarray((turns < 0) | (turns >= self.most))

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from privet.errors import DataError, MissingExtra
-from privet.schema.arrow import pyarrow
 from privet.schema.cells import Cells, is_readable, number_of
-from privet.schema.format import PLAIN, FileFormat
+from privet.schema.file_format import PLAIN, FileFormat, pyarrow
 
 BATCH = 32_768
 MOST_NAMES = 12
@@ -37,7 +36,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Table:
+class OpenTable:
     """An open table: its columns with their narwhals types, its size if known, its batches.
 
     A CSV file holds text; ``guess`` tells the types that its first rows suggest, and ``separator``
@@ -101,7 +100,7 @@ def is_table(value: Any) -> bool:
     return isinstance(frame, str | Path | Mapping | nw.DataFrame | nw.LazyFrame)
 
 
-def open_table(table: Any, file: FileFormat | None = None) -> Table:
+def open_table(table: Any, file: FileFormat | None = None) -> OpenTable:
     """Columns by name, a data frame, a relation, or the path of a Parquet or CSV file, opened.
 
     ``file`` says how a CSV file is written.
@@ -138,7 +137,7 @@ def _framed(columns: Mapping[str, Any]) -> Any:
     raise MissingExtra("A table as a dictionary needs pyarrow (the extra 'parquet'), or pandas.")
 
 
-def _open_frame(table: Any) -> Table:
+def _open_frame(table: Any) -> OpenTable:
     import narwhals.stable.v2 as nw
 
     try:
@@ -157,7 +156,7 @@ def _open_frame(table: Any) -> Table:
         eager = _collected(frame.select(*names)) if lazy else frame
         return (Batch(eager[i : i + BATCH]) for i in range(0, len(eager), BATCH))
 
-    return Table(types, None if lazy else len(frame), batches)
+    return OpenTable(types, None if lazy else len(frame), batches)
 
 
 def _collected(frame: Any) -> Any:
@@ -197,7 +196,7 @@ def _checked(open_file: Callable[[], Any], names: list[str]) -> Iterator[Batch]:
         raise DataError("The Parquet file cannot be read to its end: it is damaged.") from None
 
 
-def _open_parquet(path: Path) -> Table:
+def _open_parquet(path: Path) -> OpenTable:
     pa = pyarrow()
     try:
         with pa.parquet.ParquetFile(path) as file:
@@ -214,10 +213,10 @@ def _open_parquet(path: Path) -> Table:
         options = {"read_dictionary": words, "pre_buffer": False, "buffer_size": 1 << 20}
         return _checked(lambda: pa.parquet.ParquetFile(path, **options), names)
 
-    return Table(_typed(schema), n, batches)
+    return OpenTable(_typed(schema), n, batches)
 
 
-def _open_csv(path: Path, declared: FileFormat) -> Table:
+def _open_csv(path: Path, declared: FileFormat) -> OpenTable:
     pyarrow()
     import narwhals.stable.v2 as nw
 
@@ -230,4 +229,4 @@ def _open_csv(path: Path, declared: FileFormat) -> Table:
             yield Batch(nw.from_native(table, eager_only=True), declared.decimal)
 
     types = dict.fromkeys(file.named, nw.String())
-    return Table(types, None, batches, lambda: _typed(file.guessed()), file.separator)
+    return OpenTable(types, None, batches, lambda: _typed(file.guessed()), file.separator)

@@ -38,14 +38,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from privet.errors import DeclarationError
-from privet.schema.columns import Categorical, Column, Misdeclared, Numeric
-from privet.schema.format import FileFormat
-from privet.schema.label import Label
+from privet.schema.columns import Categorical, Column, Label, Misdeclared, Numeric
+from privet.schema.file_format import FileFormat
 from privet.schema.look import Tolerance
 from privet.schema.persons import Person
 
 if TYPE_CHECKING:
-    from privet.schema.declared import Schema
+    from privet.schema.schema import Schema
 
 Made = TypeVar("Made")
 LINE = 96
@@ -55,22 +54,22 @@ _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 # -- reading -----------------------------------------------------------------------------------
 
 
-def read(source: str | Path) -> Schema:
-    """A schema from a file or from text."""
+def read(make: Callable[..., Made], source: str | Path) -> Made:
+    """What ``make``, the class ``Schema``, makes of a file or of text."""
     if isinstance(source, str) and "\n" in source:
-        return _parse(source, "")
+        return _parse(make, source, "")
     try:
-        return _parse(Path(source).read_text(encoding="utf-8"), f"{source}, ")
+        return _parse(make, Path(source).read_text(encoding="utf-8"), f"{source}, ")
     except OSError:
         raise DeclarationError(f"The schema {str(source)!r} cannot be read as a file.") from None
     except UnicodeDecodeError:
         raise DeclarationError(f"The schema {str(source)!r} is not UTF-8 text.") from None
 
 
-def _parse(text: str, source: str) -> Schema:
+def _parse(make: Callable[..., Made], text: str, source: str) -> Made:
     text = text.replace("\r\n", "\n")
     try:
-        return _schema(tomllib.loads(text))
+        return make(**_declared(tomllib.loads(text)))
     except tomllib.TOMLDecodeError as error:
         found = _PLACE.search(str(error))
         line, column = _end(text) if found is None or found[1] is None else map(int, found.groups())
@@ -81,15 +80,17 @@ def _parse(text: str, source: str) -> Schema:
     raise DeclarationError(f"{source}line {line}, column {column}: {problem}")
 
 
-def _schema(record: dict[str, Any]) -> Schema:
-    from privet.schema.declared import Schema
-
+def _declared(record: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a schema."""
     _refuse_unknown(record, ("rows", "file", "look", "label", "person", "columns"))
-    label = _make(Label, _table(record, "label"), "label")
-    person = _optional(Person, record, "person")
-    file, look = _optional(FileFormat, record, "file"), _optional(Tolerance, record, "look")
-    columns = {name: _column(record, name) for name in _table(record, "columns")}
-    return Schema(columns, label, person, record.get("rows", "scaled"), file, look)
+    return {
+        "label": _make(Label, _table(record, "label"), "label"),
+        "person": _optional(Person, record, "person"),
+        "rows": record.get("rows", "scaled"),
+        "file": _optional(FileFormat, record, "file"),
+        "look": _optional(Tolerance, record, "look"),
+        "columns": {name: _column(record, name) for name in _table(record, "columns")},
+    }
 
 
 def _optional(kind: Callable[..., Made], record: dict[str, Any], name: str) -> Made | None:

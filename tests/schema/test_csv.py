@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from privet.errors import DataError, DeclarationError
 from privet.schema import Categorical, FileFormat, Label, Numeric, Schema, draft
-from privet.schema.csv_text import CsvText
+from privet.schema.csv_files import CsvText
 from privet.schema.tables import open_table
 
 pytest.importorskip("pyarrow")
@@ -187,7 +187,7 @@ def test_names_that_occur_twice_are_all_named(tmp_path: Path) -> None:
 def test_the_first_line_may_be_cut_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr("privet.schema.csv_text.CHUNK", size)
+    monkeypatch.setattr("privet.schema.csv_files.CHUNK", size)
     path = tmp_path / "t.csv"
     for end in ("\n", "\r\n"):
         # the mark of a byte order and the line "sep=" are looked for in what is read first
@@ -208,7 +208,7 @@ def test_reading_in_pieces_gives_the_whole_text(
         pytest.MonkeyPatch.context() as patch,
         CsvText(path, FileFormat(encoding="utf-16-le")) as text,
     ):
-        patch.setattr("privet.schema.csv_text.CHUNK", chunk)
+        patch.setattr("privet.schema.csv_files.CHUNK", chunk)
         pieces = []
         while piece := text.read(asked):
             assert len(piece) <= asked
@@ -264,7 +264,7 @@ def test_no_traceback_of_a_callback_quotes_a_byte(tmp_path: Path) -> None:
 def test_a_bad_byte_far_into_the_file_is_found_by_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("privet.schema.csv_text.CHUNK", 100)
+    monkeypatch.setattr("privet.schema.csv_files.CHUNK", 100)
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,y\n" + b"1,0\n" * 500 + b"1,\xff\n" + b"1,0\n" * 500)
     with pytest.raises(DataError, match="line 502 is not UTF-8 text"):

@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from privet.errors import DeclarationError
 from privet.schema import encode as encoding
-from privet.schema.columns import Column, Mark, Misdeclared, is_plain
-from privet.schema.effects import Effect
+from privet.schema import toml
+from privet.schema.columns import Column, Effect, Label, Mark, Misdeclared, is_plain
 from privet.schema.encode import Encoded
-from privet.schema.format import FileFormat
-from privet.schema.label import Label
+from privet.schema.file_format import FileFormat
 from privet.schema.look import Look, Tolerance, looked
 from privet.schema.persons import Person
 
@@ -31,7 +30,7 @@ ROWS = ("scaled", "unit")
 class Schema:
     """Declared columns, label and person of a table.
 
-    Numbers are clipped to their bounds and centred to [-1, 1], categories become one-hot columns,
+    Numbers are clipped to their bounds and centered on [-1, 1], categories become one-hot columns,
     and everything is multiplied by ``1/sqrt(number of columns)``: every row is in the unit ball
     whatever the table holds. With ``rows="unit"`` each encoded row is divided by its own norm
     instead, which uses the whole ball but has no coefficients in original units. ``file`` says how
@@ -216,16 +215,12 @@ class Schema:
 
     def to_toml(self) -> str:
         """The schema as TOML, which ``from_toml`` reads back."""
-        from privet.schema.toml import write
-
-        return write(self)
+        return toml.write(self)
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Schema:
         """A schema from a TOML file, or from TOML text of more than one line.
 
-        A mistake is told with its line and column.
+        A mistake is reported with its line and column.
         """
-        from privet.schema.toml import read
-
-        return read(source)
+        return toml.read(cls, source)

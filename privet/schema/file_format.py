@@ -1,4 +1,4 @@
-"""How a CSV file is written: its separator, its encoding, its decimal sign."""
+"""How a CSV file is written (separator, encoding, decimal sign), and the library that reads it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import codecs
 from dataclasses import dataclass
 from typing import Any
 
+from privet.errors import MissingExtra
 from privet.schema.columns import Misdeclared
 
 #: what a separator is guessed from, the likelier first
@@ -72,3 +73,14 @@ def _check_encoding(given: Any) -> None:
 
 
 PLAIN = FileFormat()
+
+
+def pyarrow() -> Any:
+    """Arrow with its readers, or a refusal that names the extra that brings it."""
+    try:
+        import pyarrow as pa
+        import pyarrow.csv
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("Reading files needs pyarrow, the extra 'parquet'.") from None
+    return pa
