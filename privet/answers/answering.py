@@ -26,6 +26,7 @@ from privet.features.named import declared_kernel
 from privet.features.objects import SuppliedKernel
 from privet.ledger.charge import Charge, check_ledger
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss
+from privet.models._above import refuse_charge, why_not_covered
 from privet.models._numbers import numbers, refuse_unsound, table_shape
 from privet.models._show import Shown
 from privet.models.labels import declared_classes, encode_labels, told_classes
@@ -111,6 +112,8 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
         """Train on rows (or objects) ``X`` and two-class labels ``y``; spends the budget once."""
         self._forget()
+        why = why_not_covered()
+        refuse_charge(why, self.ledger)
         check_ledger(self.ledger, self.dataset, self.insecure_seed)
         data, labels = self._table(X, y)
         classes = self._two_classes(labels)
@@ -126,7 +129,8 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
             numerics = self._run(data, targets)
         self.regularization_ = regularization_of(event)
         told = tuple(self._told(d))
-        self.guarantee_ = Guarantee(event, numerics, told, receipt=charge.receipt)
+        guarantee = Guarantee(event, numerics, told, receipt=charge.receipt)
+        self.guarantee_ = guarantee.not_covered(why) if why else guarantee
         return self
 
     def _forget(self) -> None:

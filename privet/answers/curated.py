@@ -58,7 +58,7 @@ class Curated(KernelAnswering):
         transcript.state = self._session.state
         if self.journal is not None:
             journal.begin(self.journal, transcript)
-        self._hold = take(transcript.identity, 0)
+        self._hold = take(transcript.identity, 0, journalled=self.journal is not None)
         self.transcript_ = transcript
 
     def resume(
@@ -117,7 +117,8 @@ class Curated(KernelAnswering):
 
     def _claim(self, transcript: Transcript) -> None:
         """From here on this predictor answers, and no other that was before it."""
-        hold = take(transcript.identity, len(transcript.batches))
+        end, kept = len(transcript.batches), self.journal is not None
+        hold = take(transcript.identity, end, journalled=kept)
         transcript.resumed += 1
         if self.journal is not None:
             journal.append(self.journal, transcript, transcript.counters())

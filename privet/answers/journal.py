@@ -110,6 +110,7 @@ def reopened(path: Place | None, transcript: Transcript) -> Transcript:
 class _Turn:
     number: int  # how often the release was taken up in this process
     batches: int  # answered so far
+    process: int  # which one that is: a fork inherits this table
 
 
 _TURNS: dict[str, _Turn] = {}
@@ -142,9 +143,15 @@ class Hold:
         _TURNS[self.identity].batches = batches
 
 
-def take(identity: str, batches: int) -> Hold:
+def take(identity: str, batches: int, *, journalled: bool) -> Hold:
     """Take up a release from the end of a transcript of ``batches``."""
-    turn = _TURNS.setdefault(identity, _Turn(0, batches))
+    turn = _TURNS.setdefault(identity, _Turn(0, batches, os.getpid()))
+    if turn.process != os.getpid() and not journalled:
+        raise DeclarationError(
+            "The process that this one was forked from holds this release, and without a journal "
+            "both would answer, with two noises. Go on there, or give the release a journal."
+        )
+    turn.process = os.getpid()
     if batches < turn.batches:
         raise DataError(
             "The transcript is not the newest: this release has answered more since. Resume from "

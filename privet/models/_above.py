@@ -17,13 +17,13 @@ from privet.models.row_wise import learns
 def why_not_covered() -> str:
     """Why the guarantee of the fit that asks does not cover what is made of it; or nothing."""
     for module, function, owner in _calls():
-        if function == "_fit_and_score":
+        if function in ("_fit_and_score", "_rfe_single_fit"):
             return ""  # one of many: whoever chooses among them is asked again at the refit
-        if module.startswith("sklearn.model_selection._search") and function == "fit":
-            return (
-                f"{type(owner).__name__} chose the parameters by exact scores of the rows, which "
-                "nobody paid for"
-            )
+        name = type(owner).__name__
+        searches = module.startswith("sklearn.model_selection._search") or name == "RFECV"
+        if searches and function == "fit":
+            what = "columns" if name == "RFECV" else "parameters"
+            return f"{name} chose the {what} by exact scores of the rows, which nobody paid for"
         if module == "sklearn.pipeline" and function == "fit":
             learnt = [name for name, step in owner.steps[:-1] if learns(step)]
             if learnt:

@@ -44,6 +44,8 @@ def declared_classes(declared: Any, labels: NDArray[Any] | None = None) -> NDArr
         return _usual_coding(np.asarray(labels).dtype)
     if not isinstance(declared, Sequence | np.ndarray):
         raise DeclarationError("classes must be a list of the possible labels.")
+    if len({isinstance(label, str) for label in declared}) > 1:
+        raise DeclarationError("classes mixes text and numbers. Declare labels of one kind.")
     classes = np.unique(np.asarray(declared))
     if len(classes) != len(declared):
         raise DeclarationError("classes names a label twice.")

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from privet._files import canonical
+from privet.errors import DeclarationError
 from privet.privacy.budget import ApproxDP, Budget
 from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
 
@@ -57,6 +58,10 @@ class Event(ABC):
     n: int
     theorem: str
     why_not_private: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.curves:  # it would cost nothing in every calculus but its claim's
+            raise DeclarationError("An event needs curves: without them nothing proves its claim.")
 
     @property
     def private(self) -> bool:

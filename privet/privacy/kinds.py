@@ -128,6 +128,11 @@ class CompositeEvent(Event):
     releases: tuple[Event, ...]
     main: int = 0
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.curves != tuple(curve for part in self.releases for curve in part.curves):
+            raise DeclarationError("The event's curves are not those of its parts.")
+
     @property
     def parts(self) -> tuple[Event, ...]:
         """What was released together."""
@@ -217,8 +222,6 @@ def event_from_json(record: dict[str, Any]) -> Event:
 def _composite(record: dict[str, Any], common: dict[str, Any]) -> Event:
     """Several releases; the numbers of the whole are those of one of them."""
     parts = tuple(event_from_json(part) for part in record["parts"])
-    if common["curves"] != tuple(curve for part in parts for curve in part.curves):
-        raise DeclarationError("The event record's curves are not those of its parts.")
     described = ("scale", "sensitivity", "share", "n", "m", "regularization")
     wanted = [record[name] for name in described]
     for main, part in enumerate(record["parts"]):

@@ -26,6 +26,7 @@ from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
 from privet.ledger.charge import Charge, check_ledger
 from privet.mechanisms.search import Index, SearchDesign
+from privet.models._above import refuse_charge, why_not_covered
 from privet.models.labels import declared_classes, encode_labels
 from privet.models.tables import encoded
 from privet.privacy import Budget, Event, as_budget
@@ -125,6 +126,8 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Search on ``X`` and ``y``; spends the budget once, for everything."""
         for name in FOUND:
             self.__dict__.pop(name, None)
+        why = why_not_covered()
+        refuse_charge(why, self.ledger)
         candidates = checked_candidates(self.estimator, self.candidates)
         check_ledger(self.ledger, self.dataset, self.insecure_seed)
         first = model_for(self.estimator, candidates[0], budget=self._whole())
@@ -147,6 +150,8 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = self._search(table, shape, candidates, source(self.insecure_seed))
         self._publish(found, event, candidates, first)
         self.guarantee_ = replace(self.guarantee_, receipt=charge.receipt)
+        if why:
+            self.guarantee_ = self.guarantee_.not_covered(why)
         self.best_estimator_.guarantee_ = self.guarantee_
         return self
 

@@ -145,6 +145,38 @@ sys.exit(status)
     assert found.returncode == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.parametrize("journalled", [False, True])
+def test_a_fork_resumes_with_the_journal_only(journalled: bool, tmp_path: Path) -> None:
+    script = f"""
+import os, sys
+from pathlib import Path
+from tests.kernels.test_continued import X, Y, Z, predictor
+from privet.errors import DataError, DeclarationError
+path = Path({str(tmp_path / "journal")!r}) if {journalled} else None
+model = predictor(path).fit(X, Y)
+model.answer(Z[:1])
+if os.fork() == 0:
+    try:
+        predictor(path).resume(X, Y, model.transcript_).answer(Z[1:2])
+    except DeclarationError as error:
+        os._exit(0 if "forked" in str(error) and not {journalled} else 3)
+    os._exit(0 if {journalled} else 4)
+status = os.waitstatus_to_exitcode(os.wait()[1])
+try:
+    model.answer(Z[1:2])  # of the two only one goes on
+except DataError:
+    status = status or (0 if {journalled} else 5)
+else:
+    status = status or (6 if {journalled} else 0)
+sys.exit(status)
+"""
+    root = Path(__file__).parents[2]
+    env = {**os.environ, "PYTHONPATH": str(root)}
+    found = subprocess.run([sys.executable, "-c", script], env=env, cwd=root, check=False)
+    assert found.returncode == 0
+
+
 def test_threads_that_ask_the_same_get_one_answer() -> None:
     model = predictor().fit(X, Y)
     said: list[bytes] = []

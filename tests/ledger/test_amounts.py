@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet._files import canonical
-from privet.errors import BudgetExceeded, LedgerError
+from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.ledger.account import Terms, costs_for
 from privet.ledger.entry import GENESIS, totals_text
 from privet.privacy import Budget, Composition, Event
@@ -60,6 +61,19 @@ LIES += [
     (PureDP(5.0), composite(PureDP(0.1), event(PureDP(5.0), (PureCurve(0.05),)))),
     (ZCDP(5.0), composite(ZCDP(0.1), event(ZCDP(5.0), (GaussianCurve(0.05),)))),
 ]
+
+
+@pytest.mark.parametrize("claim", [PureDP(50.0), ZCDP(50.0), ApproxDP(50.0, 1e-6)])
+def test_an_event_without_curves_cannot_be_made(claim: Budget) -> None:
+    """It would cost nothing under every cap of another kind."""
+    with pytest.raises(DeclarationError, match="curves"):
+        event(claim, ())
+
+
+def test_a_composite_has_the_curves_of_its_parts() -> None:
+    whole = composite(PureDP(5.0), pure_event(5.0))
+    with pytest.raises(DeclarationError, match="not those of its parts"):
+        replace(whole, curves=(PureCurve(0.001),))
 
 
 @pytest.mark.parametrize(("cap", "made"), LIES, ids=range(len(LIES)))

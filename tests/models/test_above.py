@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.feature_selection import RFECV
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import (
     GridSearchCV,
@@ -24,8 +25,14 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from privet import Ledger, LogisticRegression, PureDP, load
+from privet import ZCDP, Ledger, LinearSVC, LogisticRegression, PureDP, load
 from privet.errors import DeclarationError, PrivetWarning
+from privet.kernels import (
+    InteractivePredictor,
+    NonInteractiveClassifier,
+    SemiInteractiveClassifier,
+)
+from privet.tuning import PartitionSearch, RandomStoppingSearch
 
 GRID = {"regularization": [0.1, 1.0]}
 
@@ -76,6 +83,50 @@ def test_a_pipeline_whose_steps_learn_from_the_rows_is_marked() -> None:
         with pytest.warns(PrivetWarning, match="learnt from the rows"):
             made = make_pipeline(step, LogisticRegression(1.0)).fit(x, y)
         assert not made[-1].guarantee_.private
+
+
+def by_other_roads() -> list[Any]:
+    """Everything with a fit of its own: searches, and what answers with a kernel."""
+    points = np.random.default_rng().uniform(-0.5, 0.5, size=(4, 2))
+    return [
+        PartitionSearch(LinearSVC(), [{"h": 0.5}, {"h": 0.4}], 1.0),
+        RandomStoppingSearch(LinearSVC(), [{"h": 0.5}, {"h": 0.4}], 1.0),
+        InteractivePredictor(budget=ZCDP(1.0)),
+        SemiInteractiveClassifier(points, budget=ZCDP(1.0)),
+        NonInteractiveClassifier(budget=ZCDP(1.0), net=points),
+    ]
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_searches_and_kernel_answers_are_marked_too(place: int) -> None:
+    x, y = rows()
+    model = by_other_roads()[place]
+    with pytest.warns(PrivetWarning, match="learnt from the rows"):
+        made = make_pipeline(StandardScaler(), model).fit(x, y)
+    assert not made[-1].guarantee_.private
+    search = GridSearchCV(model, {"budget": [ZCDP(1.0), ZCDP(2.0)]}, cv=2, scoring="accuracy")
+    with pytest.warns(PrivetWarning, match="GridSearchCV chose"):
+        best = search.fit(x, y).best_estimator_
+    assert not best.guarantee_.private
+    assert by_other_roads()[place].fit(x, y).guarantee_.private
+
+
+def test_a_search_with_a_ledger_is_refused_behind_a_step_that_learns(tmp_path: Path) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("people", PureDP(10.0))
+    x, y = rows()
+    for model in by_other_roads():
+        model.set_params(ledger=ledger, dataset="people")
+        with pytest.raises(DeclarationError, match="learnt from the rows"):
+            make_pipeline(StandardScaler(), model).fit(x, y)
+    assert ledger.remaining("people") == 10.0
+
+
+def test_columns_that_were_chosen_by_exact_scores_are_marked() -> None:
+    x, y = rows()
+    with pytest.warns(PrivetWarning, match="RFECV chose the columns"):
+        found = RFECV(LogisticRegression(1.0), cv=2).fit(x, y)
+    assert not found.estimator_.guarantee_.private
 
 
 @pytest.mark.filterwarnings("error::privet.errors.PrivetWarning")

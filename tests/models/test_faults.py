@@ -442,3 +442,14 @@ def test_22_canaries_do_not_surface(tmp_path: Path, capfd: pytest.CaptureFixture
     assert "123456789" not in shown
     assert np.float64(canary).tobytes() not in raw
     assert b"123456789" not in raw
+
+
+def test_classes_of_two_kinds_are_refused_uncharged(tmp_path: Path) -> None:
+    """As text they would be compared with labels that are not, after the charge."""
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("people", PureDP(1.0))
+    labels = np.array(["a", 1] * 20, dtype=object)
+    model = LogisticRegression(1.0, classes=["a", 1], ledger=ledger, dataset="people")
+    with pytest.raises(DeclarationError, match="one kind"):
+        model.fit(np.zeros((40, 2)), labels)
+    assert ledger.remaining("people") == 1.0

@@ -143,6 +143,24 @@ def test_a_threshold_takes_the_raw_table_and_is_about_persons() -> None:
         choose_threshold(fitted, table(450), table(450)["ill"], budget=1.0, candidates=[0.0])
 
 
+def test_a_threshold_on_a_raw_table_is_for_persons(tmp_path: Path) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("rows", PureDP(9.0))
+    ledger.open("persons", PureDP(9.0), group=3)
+    model, held = fit_table(LogisticRegression(4.0), PERSONS, table()), table(500)
+    asked: dict[str, Any] = {"budget": 3.0, "candidates": [-1.0, 0.0, 1.0], "ledger": ledger}
+    with pytest.raises(DeclarationError, match="counts for one row"):
+        choose_threshold(model, held, **asked, dataset="rows")
+    with pytest.raises(DeclarationError, match="names the label's column"):
+        # features alone: nobody would bound the rows of a person
+        choose_threshold(model, held[list(COLUMNS)], held["ill"], **asked, dataset="rows")
+    assert ledger.remaining("rows") == 9.0
+    found = choose_threshold(model, held, **asked, dataset="persons")
+    assert found.guarantee.unit.startswith("one person")
+    assert found.guarantee.group == 3
+    assert ledger.remaining("persons") == pytest.approx(6.0)
+
+
 def test_groups_of_a_raw_table_are_a_column() -> None:
     fitted = fit_table(LogisticRegression(9.0), PLAIN, table())
     found = evaluate(fitted, table(450), budget=9.0, groups="ward")
