@@ -36,7 +36,7 @@ from privet.losses import HuberHinge, Logistic
 from privet.losses.margin import MarginLoss
 from privet.mechanisms import MECHANISMS, Design
 from privet.mechanisms.matrix import SecondMoments
-from privet.planning.marginal import quantile
+from privet.planning.bounds import quantile
 from privet.randomness import InsecureSeed
 
 RESULTS = HERE / "wang2018.json"

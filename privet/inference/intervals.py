@@ -24,7 +24,7 @@ from privet.inference.display import ShownIntervals
 from privet.inference.released_model import NamedDirections, ParameterLayout
 from privet.inference.uncertainty import Parts, Uncertainty
 from privet.mechanisms.matrix import half_vector
-from privet.planning.marginal import quantile, two_sided_tail, variances
+from privet.planning.bounds import quantile, two_sided_tail, variances
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
 

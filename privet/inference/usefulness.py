@@ -28,7 +28,7 @@ from privet.errors import DeclarationError, InfeasibleBudget
 from privet.inference.uncertainty import FitNoise, Uncertainty
 from privet.mechanisms import Design
 from privet.mechanisms.matrix import NoisyMatrices, SecondMoments
-from privet.planning.marginal import variances
+from privet.planning.bounds import variances
 from privet.planning.prediction import gradient_sd, typical
 from privet.privacy.budget import Budget
 from privet.randomness import InsecureSeed

@@ -19,13 +19,13 @@ from typing import Any
 
 from scipy.special import ndtri
 
+from privet._checks import probability
 from privet.mechanisms.distinguishing import Distinguishing, Space
 from privet.mechanisms.function import FunctionRelease
 from privet.mechanisms.projection import Projection, prediction_stretch
 from privet.mechanisms.sparse_vector import SparseVector
-from privet.planning.declared import Declared, whole
-from privet.planning.needed import probability
-from privet.planning.text import line
+from privet.planning.numbers import Declaration, at_least
+from privet.statement.text import labeled
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ class AnswersPlan:
             )
         return "\n".join(
             [
-                line("regularization", f"{self.regularization:.3g}"),
-                line("function release", function),
-                line(
+                labeled("regularization", f"{self.regularization:.3g}"),
+                labeled("function release", function),
+                labeled(
                     "sparse vector",
                     f"{self.queries:,} answers within {self.sparse_vector_error:.3g} {sure}, at "
                     f"most {self.updates:,} corrections",
                 ),
-                line("public points", f"standard deviation {self.predictions_sd:.3g} at most"),
-                line(
+                labeled("public points", f"standard deviation {self.predictions_sd:.3g} at most"),
+                labeled(
                     "points drawn",
                     f"linear kernel: within {self.drawn_error:.3g} everywhere {sure}, in "
                     f"{self.rounds:,} rounds",
@@ -71,16 +71,16 @@ class AnswersPlan:
         )
 
 
-def answers_plan(declared: Declared, queries: int, beta: float) -> AnswersPlan:
-    """All four ways, with the declarations of a plan and its own rule for the regularisation."""
-    queries, beta = whole("queries", queries, 1), probability("beta", beta)
-    loss, budget, radius = declared.row_loss, declared.budget, float(declared.norm_bound)
+def answers_plan(declared: Declaration, queries: int, beta: float) -> AnswersPlan:
+    """All four ways, with the declarations of a plan and its own rule for the regularization."""
+    queries, beta = at_least("queries", queries, 1), probability("beta", beta)
+    loss, budget, radius = declared.release.loss, declared.budget, declared.norm_bound
     n, d = declared.n, declared.d
     common: dict[str, Any] = {
         "loss": loss,
         "budget": budget,
         "norm_bound": radius,
-        "regularization": declared.regularization,
+        "regularization": declared.model.regularization,
     }
     sparse = SparseVector(**common, queries=queries, failure_probability=beta).design(n, d)
     drawn = Distinguishing(**common, space=Space(d), failure_probability=beta).design(n)

@@ -1,104 +1,59 @@
-"""What is proved about the large-margin Gaussian classifier's risk, before it is fitted.
+"""The old address of plans for the Gaussian classifier, for one version.
 
-Pathak and Raj 2010 bound the regularised empirical risk (their Theorem 2) and the true risk (their
-Theorem 3). Put right, with ``J`` the regularised empirical risk of the mean objective, ``J~`` its
-expectation, ``f*`` and ``f~`` their minimisers, ``f`` the release, ``b`` the noise that is really
-drawn (dimension ``(C-1) m``, not one matrix), ``Lam`` the ridge that makes ``J`` strongly convex,
-``g`` the largest row gradient and ``D`` the largest difference of two:
-
-    Theorem 2   J(f) - J(f*) <= |b|^2/(2 n^2 Lam), at most ``excess_quantile`` with probability
-                1 - beta (exact quantile of |b|; the gap and the grid included, see ``bounds``)
-    Theorem 3   E J~(f) - J~(f~) <= E[J(f) - J(f*)] + g D/(n Lam), over rows and noise
-
-The second one is by stability. Given ``b`` the release is the minimiser of a strongly convex
-objective, and replacing a row moves it by at most ``D/(n Lam)``, so the loss of a fresh row by at
-most ``g D/(n Lam)``; and ``E J(f*) <= E J(f~) = J~(f~)``. (The paper quotes a theorem for scores
-that are one number, and drops a factor two of it.) For any reference ``f0`` the true risk without
-the ridge obeys ``E L~(f) <= L~(f0) + (Lam/2)|f0|^2 +`` the same.
+``plan(LargeMarginGaussian(...), n=..., d=..., classes=...)`` says the same and more.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from privet.errors import quietly
-from privet.mechanisms import Design
 from privet.models.gaussian import LargeMarginGaussian
-from privet.planning.bounds import excess_mean, excess_quantile, zero_risk
-from privet.planning.declared import whole
-from privet.planning.needed import probability
-from privet.planning.text import line
+from privet.planning import bounds
+from privet.planning.plans import Plan, plan
 from privet.privacy import Budget
 
 
 @dataclass(frozen=True)
 class GaussianPlan:
-    """Sizes and proved bounds of a fit that has not been made."""
+    """A plan under the names that it had."""
 
-    features: int
-    parameters: int
-    noise_norm: float
-    regularization: float
+    plan: Plan
     beta: float
-    empirical_excess: float  # with probability 1 - beta
-    mean_excess: float
-    generalisation: float
-    nothing: float  # the risk of a model that knows nothing
 
-    @property
-    def true_excess(self) -> float:
-        """Bound on the mean excess of the regularised true risk."""
-        return self.mean_excess + self.generalisation
+    def __getattr__(self, name: str) -> Any:
+        design = self.plan.design
+        known: dict[str, Callable[[], Any]] = {
+            "features": lambda: design.m,
+            "parameters": lambda: design.parameters,
+            "noise_norm": lambda: bounds.noise_in_objective(design, design.main.expected_norm),
+            "regularization": lambda: self.plan.regularization,
+            "empirical_excess": lambda: self.plan.excess_risk(self.beta),
+            "mean_excess": lambda: self.plan.excess_risk_mean,
+            "generalisation": lambda: bounds.generalization(design),
+            "true_excess": lambda: self.plan.excess_risk_mean + bounds.generalization(design),
+            "nothing": lambda: self.plan.zero_risk,
+        }
+        if name not in known:
+            raise AttributeError(name)
+        return known[name]()
 
     def __str__(self) -> str:
-        lines = [
-            line("features", f"{self.features:,} products, {self.parameters:,} parameters"),
-            line("noise", f"{self.noise_norm:.4g} in the objective (mean norm)"),
-            line("regularization", f"{self.regularization:.4g}"),
-            line(
-                "empirical risk",
-                f"at most {self.empirical_excess:.3g} above its minimum with probability "
-                f"{1.0 - self.beta:g}; {self.mean_excess:.3g} in the mean",
-            ),
-            line(
-                "true risk",
-                f"at most {self.true_excess:.3g} above its minimum in the mean, of which "
-                f"{self.generalisation:.3g} would remain without noise",
-            ),
-            line("knowing nothing", f"has risk {self.nothing:.3g}"),
-        ]
-        return "\n".join(lines)
+        return str(self.plan)
 
 
 def plan_gaussian(
     n: int, d: int, classes: int, budget: Budget | float, *, beta: float = 0.05, **options: Any
 ) -> GaussianPlan:
     """The plan for ``LargeMarginGaussian(budget, **options)`` on ``n`` rows of ``d`` columns."""
-    n, d, classes = whole("n", n, 1), whole("d", d, 1), whole("classes", classes, 2)
-    model = LargeMarginGaussian(budget, **options)
-    with quietly():
-        design = model._planned((n, d), classes, None)[1]
-    return GaussianPlan(
-        features=design.m,
-        parameters=design.parameters,
-        noise_norm=model_noise(design),
-        regularization=design.risk.regularization,
-        beta=probability("beta", beta),
-        empirical_excess=excess_quantile(design, beta),
-        mean_excess=excess_mean(design),
-        generalisation=generalisation(design),
-        nothing=zero_risk(design),
+    warnings.warn(
+        "plan_gaussian goes in the next version: "
+        "privet.plan(LargeMarginGaussian(budget), n=..., d=..., classes=...) says the same.",
+        FutureWarning,
+        stacklevel=2,
     )
-
-
-def model_noise(design: Design) -> float:
-    """``E|b|`` as a linear term of the objective, for either mechanism."""
-    unit = 1.0 if design.gap is not None else design.n * design.risk.regularization
-    return design.main.expected_norm * unit
-
-
-def generalisation(design: Design) -> float:
-    """``g D/(n Lam)``: how much the true risk can exceed the empirical one, in the mean."""
-    risk = design.risk
-    return risk.row_gradient * risk.gradient_difference / (design.n * risk.regularization)
+    made = plan(LargeMarginGaussian(budget, **options), n=n, d=d, classes=classes)
+    made.excess_risk(beta)  # refuses what is not a probability
+    return GaussianPlan(made, beta)

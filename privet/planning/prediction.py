@@ -17,7 +17,7 @@ holds for every table is ``bounds.coefficient_noise``. To first order a coeffici
 
 with objective perturbation (Wang, Kifer and Lee 2018, with ``H = (Lam + kappa) I``): the two meet
 where ``sd(b) = tau sqrt n``, whatever the curvature. Output perturbation has the sd of its noise.
-Regularisation shrinks an even table's model by ``kappa/(Lam + kappa)``, and its noise with it.
+Regularization shrinks an even table's model by ``kappa/(Lam + kappa)``, and its noise with it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from privet.errors import DeclarationError
 from privet.mechanisms import Design
-from privet.planning.declared import Declared
 from privet.risk import RegularisedRisk
 
 #: an even table's curvature, relative to the largest mean over directions
@@ -42,8 +39,6 @@ RULE = (
     "coefficient vector, both for an even table (its curvature cancels); comfortable up to "
     f"{COMFORTABLE:g}, hopeless from {HOPELESS:g}."
 )
-#: where a budget is searched for
-SMALLEST_AMOUNT, LARGEST_AMOUNT = 1e-4, 1e3
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ class Typical:
     """First-order sizes for an even table.
 
     Standard deviations of a coefficient from sampling and from noise; of the score of a row at the
-    norm bound from noise, as released and with the regulariser's shrinkage undone; and the expected
+    norm bound from noise, as released and with the regularizer's shrinkage undone; and the expected
     noise norm over ``L R/(Lam + kappa)``, the longest coefficient vector that an even table has.
     """
 
@@ -101,23 +96,3 @@ def typical(design: Design) -> Typical:
         unshrunk_score_noise=risk.norm_bound * noise_sd * total / kappa,
         noise_to_signal=design.main.expected_norm * response * total / risk.row_gradient,
     )
-
-
-def meeting_amount(declared: Declared, design: Design) -> float | None:
-    """The epsilon (or rho) at which the noise's sd equals the sampling sd; None if out of range.
-
-    The regularisation is held at this design's; the kind of noise too.
-    """
-    held = declared.but(regularization=design.risk.regularization)
-
-    def log_ratio(log_amount: float) -> float:
-        found = typical(held.with_amount(math.exp(log_amount)).design_with(design.main.kind))
-        return math.log(found.noise_sd / found.sampling_sd)
-
-    ends = math.log(SMALLEST_AMOUNT), math.log(LARGEST_AMOUNT)
-    try:
-        if log_ratio(ends[0]) <= 0.0 or log_ratio(ends[1]) >= 0.0:
-            return None
-    except DeclarationError:
-        return None
-    return math.exp(float(brentq(log_ratio, *ends, xtol=1e-4)))

@@ -42,6 +42,11 @@ def _fact(fact: Fact, label: int) -> Iterator[str]:
         yield from _table(fact.table, hang)
 
 
+def labeled(name: str, words: str, label: int = 26) -> str:
+    """A line of any table of words: ``name`` on the left, ``words`` wrapped on the right."""
+    return _wrapped(f"  {name:<{label - 2}}", words, " " * label)
+
+
 def _wrapped(lead: str, words: str, hang: str) -> str:
     wrapped = textwrap.fill(
         words,

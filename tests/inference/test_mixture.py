@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, t
 
 from privet.noise import Gaussian, SphericalLaplace
-from privet.planning.marginal import quantile, two_sided_tail, variances
+from privet.planning.bounds import quantile, two_sided_tail, variances
 from privet.randomness import InsecureSeed
 
 NONE, ONE = np.zeros(1), np.ones(1)

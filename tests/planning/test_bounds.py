@@ -12,7 +12,7 @@ from privet.mechanisms import Design, Mechanism
 from privet.minimise import minimise
 from privet.planning import plan
 from privet.planning.bounds import excess_mean, excess_quantile, release_noise
-from privet.planning.declared import Declared
+from privet.planning.numbers import Declaration
 from privet.rows.arrays import checked_rows
 from tests.strategies import EACH_BUDGET, name_of, table
 
@@ -102,7 +102,7 @@ def test_training_loss_promise_is_minimal_and_kept(mechanism: str) -> None:
     assert needed.for_training_loss is not None
 
     def promised(n: int) -> float:
-        from privet.planning.needed import best_regularization
+        from privet.planning.rows_needed import best_regularization
 
         return best_regularization(made.declared.but(n=n), "laplace", 2.0, 0.05)[0]
 
@@ -142,5 +142,5 @@ def test_norms_are_exact_quantiles() -> None:
 
 def test_declared_is_what_the_design_is_made_of() -> None:
     made = plan(n=100, d=2, budget=1.0)
-    assert isinstance(made.declared, Declared)
+    assert isinstance(made.declared, Declaration)
     assert made.declared.but(n=200).design().n == 200

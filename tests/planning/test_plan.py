@@ -11,9 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression as PlainRegression
 
-from privet import ZCDP, ApproxDP, LinearSVC, LogisticRegression
+from privet import ZCDP, ApproxDP, LargeMarginGaussian, LinearSVC, LogisticRegression
 from privet.errors import DeclarationError
+from privet.kernels import KernelLogisticRegression, KernelSVC
+from privet.models.design import fit_of
 from privet.planning import plan
 from tests.strategies import EACH_BUDGET, name_of
 
@@ -68,12 +72,12 @@ def test_a_plan_is_a_frozen_value_without_data() -> None:
         ({"budget": math.nan}, "budget must be a number"),
         ({"budget": "1"}, "budget must be a number"),
         ({"loss": "hinge"}, "loss must be 'huber' or 'logistic' or 'smooth_hinge'"),
-        ({"loss": "smooth_hinge", "classes": 3}, "is for two classes"),
+        ({"loss": "smooth_hinge", "classes": 3}, "More than two classes need loss='huber'"),
         ({"loss": "huber", "h": 0.0}, "h must be a positive finite number"),
         ({"mechanism": "gradient"}, "mechanism must be 'objective' or 'output'"),
         ({"noise": "uniform"}, "noise must be"),
         ({"noise": "gaussian"}, "Gaussian noise has no pure epsilon"),
-        ({"regularization": "none"}, "regularization must be a positive number or 'auto'"),
+        ({"regularization": "none"}, "regularization must be a positive finite number"),
         ({"regularization": -1.0}, "regularization must be a positive finite number"),
         ({"norm_bound": 0.0}, "norm_bound must be a positive finite number"),
     ],
@@ -137,9 +141,78 @@ def test_a_picture_is_drawn(tmp_path: Path, over: str | None) -> None:
 
 def test_planning_is_light() -> None:
     code = (
-        "import sys; from privet import plan; str(plan(n=100, d=3, budget=1.0).rows_needed());"
-        "print([m for m in ('sklearn', 'matplotlib', 'pandas', 'dp_accounting', 'opendp')"
-        " if m in sys.modules])"
+        "import sys; from privet import plan; loaded = [];"
+        "loaded += [m for m in ('sklearn', 'pandas') if m in sys.modules];"
+        "str(plan(n=100, d=3, budget=1.0).rows_needed());"
+        "loaded += [m for m in ('matplotlib', 'dp_accounting', 'opendp') if m in sys.modules];"
+        "print(loaded)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# -- the estimator is the declaration ------------------------------------------------------------
+
+ESTIMATORS = [
+    LogisticRegression(1.0),
+    LogisticRegression(ZCDP(0.5), standardize="private", column_bounds=(-1.0, 1.0)),
+    LogisticRegression(1.0, classes=["a", "b"], class_weight={"a": 1.0, "b": 3.0}),
+    LinearSVC(ApproxDP(1.0, 1e-6), loss="smooth_hinge", mechanism="output"),
+    LargeMarginGaussian(1.0),
+    LargeMarginGaussian(ZCDP(0.5), covariance="diagonal", components=2),
+    KernelLogisticRegression(ApproxDP(1.0, 1e-6), n_frequencies=20),
+    KernelSVC(1.0, n_frequencies=5, fit_intercept=True),
+]
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: str(model).split("(")[0])
+def test_a_plan_of_an_estimator_is_its_fit(model) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    before = dict(vars(model))
+    made = plan(model, n=200, d=3)
+    assert vars(model) == before
+    labels = np.array(model.classes or [0, 1])[np.arange(200) % 2]
+    fitted = clone(model).fit(np.random.default_rng().uniform(-1.0, 1.0, (200, 3)), labels)
+    event = fit_of(fitted)
+    assert made.regularization == fitted.regularization_
+    assert (made.main.kind, made.main.scale) == (event.noise, event.scale)
+    assert (made.design.m, made.declared.budget) == (event.columns, fitted.guarantee_.budget)
+    assert f"({made.design.m} features)" in str(made) or not model.maps_rows
+    json.dumps(made.to_dict(), allow_nan=False)
+    assert made.curve("n", [400])[0].main.scale > 0.0
+    assert vars(model) == before
+
+
+def test_an_estimator_and_keywords_are_one_plan() -> None:
+    by_keywords = plan(n=500, d=4, budget=2.0, loss="huber", h=0.3, classes=3, norm_bound=2.0)
+    model = LinearSVC(2.0, h=0.3, norm_bound=2.0, classes=[0, 1, 2])
+    assert plan(model, n=500, d=4) == by_keywords
+    assert plan(model, n=500, d=4, classes=3) == by_keywords
+    assert plan(model, n=500, d=5) != by_keywords
+
+
+def test_what_is_declared_twice_or_cannot_be_planned_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="Declare budget, loss in the estimator"):
+        plan(LogisticRegression(1.0), n=10, d=2, budget=1.0, loss="huber")
+    with pytest.raises(DeclarationError, match="declares 3 of them"):
+        plan(LogisticRegression(1.0, classes=[0, 1, 2]), n=10, d=2, classes=2)
+    for wrong in (PlainRegression(), LogisticRegression, "logistic"):
+        with pytest.raises(DeclarationError, match="There is no plan for"):
+            plan(wrong, n=10, d=2)
+
+
+def test_only_what_is_proved_is_called_proved() -> None:
+    """With objective perturbation the noise of one coefficient is bounded to first order."""
+    for options in ({"budget": 1.0}, {"budget": ZCDP(0.5)}):
+        proved, rest = str(plan(n=100, d=2, **options)).split("To first order in the noise")
+        assert "noise in a coefficient" not in proved
+        assert "noise in a coefficient" in rest.split("Rough")[0]
+    output = str(plan(n=100, d=2, budget=1.0, mechanism="output"))
+    assert "first order" not in output
+    assert "noise in a coefficient" in output.split("Rough")[0]
+
+
+def test_no_bound_on_new_rows_where_rows_shape_the_features() -> None:
+    scaled = LogisticRegression(1.0, standardize="private", column_bounds=(-1.0, 1.0))
+    assert plan(scaled, n=100, d=2).excess_true_risk is None
+    assert "new rows" not in str(plan(scaled, n=100, d=2))
+    assert "excess risk on new rows" in str(plan(LogisticRegression(1.0), n=100, d=2))

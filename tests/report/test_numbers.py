@@ -15,8 +15,7 @@ from privet import ZCDP, ApproxDP, LogisticRegression, PureDP
 from privet.inference.released_model import released_model
 from privet.models.design import fit_of, released_mechanism
 from privet.noise import NOISES
-from privet.planning.bounds import coefficient_noise
-from privet.planning.marginal import coordinate_quantile, two_sided_tail
+from privet.planning.bounds import coefficient_noise, coordinate_quantile, two_sided_tail
 from privet.privacy.attacker import attacker_accuracy, detection, pairs, posterior, sure_odds
 from privet.randomness import source
 from privet.report.pictures import coefficients

@@ -29,13 +29,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from privet._checks import positive
+from privet._checks import positive, probability
 from privet.errors import DeclarationError
 from privet.mechanisms import Design
-from privet.planning.bounds import excess_quantile
-from privet.planning.declared import Declared
+from privet.planning.bounds import excess_quantile, noise_in_objective
+from privet.planning.numbers import Declaration
 from privet.planning.prediction import COMFORTABLE, typical
-from privet.planning.text import line
+from privet.statement.text import labeled
 
 #: more rows than this nobody has
 MOST_ROWS = 10**13
@@ -49,8 +49,8 @@ class RowsNeeded:
     reference_norm: float
     beta: float
     score_noise: float
-    #: a typical table: noise on a score below ``score_noise`` in sd, the regulariser's shrinkage
-    #: undone (or much regularisation would pass for accuracy); and the verdict's rule
+    #: a typical table: noise on a score below ``score_noise`` in sd, the regularizer's shrinkage
+    #: undone (or much regularization would pass for accuracy); and the verdict's rule
     for_score: int | None
     for_comfort: int | None
     #: proved for every table: the training loss within ``excess`` of the best reference
@@ -86,14 +86,14 @@ class RowsNeeded:
         found = [
             ("proved", proved),
             ("typical table", f"{_rows(self.for_comfort)}: verdict 'comfortable'"),
-            ("", f"{score}, the regulariser's shrinkage undone"),
+            ("", f"{score}, the regularizer's shrinkage undone"),
             ("new rows", theorem),
         ]
-        return "\n".join(["How many rows", *(line(name, text) for name, text in found)])
+        return "\n".join(["How many rows", *(labeled(name, text) for name, text in found)])
 
 
 def rows_needed(
-    declared: Declared,
+    declared: Declaration,
     design: Design,
     excess: float,
     reference_norm: float,
@@ -106,7 +106,7 @@ def rows_needed(
     kind = design.main.kind
 
     def typical_at(n: int) -> tuple[float, float]:
-        found = typical(declared.but(n=n).design_with(kind))
+        found = typical(declared.but(n=n, noise=kind).design())
         return found.unshrunk_score_noise, found.noise_to_signal
 
     def best_at(n: int) -> tuple[float, float]:
@@ -127,15 +127,15 @@ def rows_needed(
 
 
 def best_regularization(
-    declared: Declared, kind: str, norm: float, beta: float
+    declared: Declaration, kind: str, norm: float, beta: float
 ) -> tuple[float, float]:
     """The smallest ``(Lam/2) F^2 + E`` among public choices of ``Lam``, and that ``Lam``.
 
-    Candidates are the minimisers of the bounds with the noise's size held fixed; the value is
+    Candidates are the minimizers of the bounds with the noise's size held fixed; the value is
     computed from the design that the candidate really leads to, so it is a bound for any choice.
     """
-    start = declared.but(regularization="auto").design_with(kind)
-    per_row = noise_size(start, beta) / declared.n
+    start = declared.but(regularization="auto", noise=kind).design()
+    per_row = noise_in_objective(start, start.main.norm_quantile(beta)) / declared.n
     curvature = start.risk.row_curvature
     balanced = (
         (2.0 * smooth * per_row**2 / norm**2) ** (1.0 / 3.0)
@@ -145,24 +145,18 @@ def best_regularization(
     found = []
     for candidate in candidates:
         try:
-            design = declared.but(regularization=candidate).design_with(kind)
+            design = declared.but(regularization=candidate, noise=kind).design()
         except DeclarationError:
-            continue  # more regularisation than leaves anything to learn
+            continue  # more regularization than leaves anything to learn
         lam = design.risk.regularization
         found.append((lam * norm**2 / 2.0 + excess_quantile(design, beta), lam))
     return min(found, default=(math.inf, math.nan))
 
 
-def noise_size(design: Design, beta: float) -> float:
-    """``q``: the ``1 - beta`` quantile of ``|b|``, or of ``|noise| n Lam``: neither knows Lam."""
-    unit = 1.0 if design.gap is not None else design.n * design.risk.regularization
-    return unit * design.main.norm_quantile(beta)
-
-
 def _theorem_terms(
-    declared: Declared, design: Design, excess: float, norm: float, beta: float
+    declared: Declaration, design: Design, excess: float, norm: float, beta: float
 ) -> dict[str, float]:
-    size, risk = noise_size(design, beta), design.risk
+    size, risk = noise_in_objective(design, design.main.norm_quantile(beta)), design.risk
     if design.gap is None:
         curvature = math.sqrt(risk.row_curvature) * norm**2 * size / excess**1.5
     else:
@@ -190,15 +184,58 @@ def smallest(enough: Callable[[int], bool], start: int) -> int | None:
     return high
 
 
-def probability(name: str, value: float) -> float:
-    """``value``, refused unless it is strictly between 0 and 1."""
-    number = positive(name, value)
-    if number >= 1.0:
-        raise DeclarationError(f"{name} must be a probability below 1, got {value!r}.")
-    return number
-
-
 def _rows(number: float | None) -> str:
     if number is None:
         return "no number up to 1e13"
     return f"{math.ceil(number):,}" if number < 1e7 else f"{number:.3g}"
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KernelNeeded:
+    """Random features and rows for a kernel model; both up to a theorem's constant.
+
+    Attributes
+    ----------
+    frequencies : int
+        Random frequencies, a cosine and a sine each.
+    rows : RowsNeeded
+        Rows for a linear model in that many columns.
+    """
+
+    frequencies: int
+    rows: RowsNeeded
+
+    @property
+    def columns(self) -> int:
+        """A cosine and a sine for each frequency."""
+        return 2 * self.frequencies
+
+    def __str__(self) -> str:
+        features = (
+            f"{self.frequencies:,} frequencies, so {self.columns:,} columns, up to the theorem's "
+            "unnamed constant. Then, as for a linear model of that many columns:"
+        )
+        return f"{labeled('random features', features)}\n{self.rows}"
+
+
+def kernel_needed(
+    declared: Declaration, excess: float, reference_bound: float, beta: float, score_noise: float
+) -> KernelNeeded:
+    """Features first, half of the excess for them, then rows for the other half.
+
+    A kernel classifier with random features is a linear one in a dimension of our choosing. For a
+    reference ``f0`` whose coefficients in the kernel's expansion are bounded by ``B``, ``k`` random
+    features represent it to within about ``B sqrt(log(1/beta)/k)`` (Rahimi and Recht 2008), so ``k
+    = B^2 log(1/beta)/excess^2``, up to the theorem's constant, leave room for the noise (Chaudhuri,
+    Monteleoni and Sarwate 2011, section 5: the same ``k``, then their theorem for linear
+    classifiers in ``k`` dimensions). Each pair of features has norm one.
+    """
+    excess, bound = positive("excess", excess), positive("reference_bound", reference_bound)
+    beta = probability("beta", beta)
+    frequencies = math.ceil((bound / (excess / 2.0)) ** 2 * math.log(1.0 / beta))
+    lifted = declared.but(d=2 * frequencies, fit_intercept=False)
+    rows = rows_needed(lifted, lifted.design(), excess / 2.0, bound, beta, score_noise)
+    return KernelNeeded(frequencies, rows)

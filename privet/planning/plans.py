@@ -1,0 +1,192 @@
+"""``plan``: what a fit of an estimator will be like, and the questions that a plan answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from privet.errors import DeclarationError
+from privet.planning import plan_display as show
+from privet.planning.answers import AnswersPlan, answers_plan
+from privet.planning.bounds import TAIL
+from privet.planning.numbers import Declaration, PlanNumbers
+from privet.planning.rows_needed import KernelNeeded, RowsNeeded, kernel_needed, rows_needed
+
+#: what a curve may run over
+CURVES = ("n", "d", "epsilon", "rho", "regularization")
+
+
+@dataclass(frozen=True)
+class Plan(PlanNumbers):
+    """What a fit with these declarations will be like, from public numbers only.
+
+    Attributes
+    ----------
+    declared : Declaration
+        The estimator and the size of the table.
+    design : Design
+        The fit's own: regularization, noise, tolerance, grid.
+    regularization, floor, raised, main, gap, release_noise, excess_risk, excess_risk_mean,
+    excess_true_risk, zero_risk, attacker_accuracy, odds_factor :
+        Proved, whatever the table.
+    coefficient_noise : float
+        To first order in the noise, whatever the table; exact with output perturbation.
+    typical, meeting, half_width, verdict, verdict_sentence :
+        Rough, for a table whose columns all vary alike.
+    """
+
+    def rows_needed(
+        self,
+        excess: float = 0.01,
+        reference_norm: float = 1.0,
+        *,
+        beta: float = TAIL,
+        score_noise: float = 0.5,
+    ) -> RowsNeeded:
+        """How many rows it takes, the other declarations unchanged.
+
+        Parameters
+        ----------
+        excess : float
+            How much worse than the reference the training loss may be.
+        reference_norm : float
+            The length of the coefficients that you hope to compete with, with the intercept over
+            ``norm_bound`` as one more of them.
+        beta : float
+            In which share of fits more may be lost.
+        score_noise : float
+            Noise in a score, as a standard deviation.
+        """
+        return rows_needed(self.declared, self.design, excess, reference_norm, beta, score_noise)
+
+    def kernel_needed(
+        self,
+        excess: float = 0.1,
+        reference_bound: float = 1.0,
+        *,
+        beta: float = TAIL,
+        score_noise: float = 0.5,
+    ) -> KernelNeeded:
+        """How many random features and rows a kernel model takes, up to a theorem's constant.
+
+        ``reference_bound`` bounds the coefficients of the kernel expansion that you hope to
+        compete with. ``d`` plays no part: random features replace the columns.
+        """
+        return kernel_needed(self.declared, excess, reference_bound, beta, score_noise)
+
+    def answers(self, queries: int = 10_000, *, beta: float = TAIL) -> AnswersPlan:
+        """How exact a kernel's answers will be, interactive or not; see ``planning.answers``."""
+        return answers_plan(self.declared, queries, beta)
+
+    def curve(self, over: str, values: Sequence[float]) -> list[Plan]:
+        """The plans with ``over`` ("n", "d", "epsilon", "rho", "regularization") set to values."""
+        if over not in CURVES:
+            raise DeclarationError(f"over must be one of {', '.join(CURVES)}, got {over!r}.")
+        if over not in ("epsilon", "rho"):
+            return [_made(self.declared.but(**{over: value})) for value in values]
+        budget = self.declared.budget
+        if over != budget.amount_name:
+            raise DeclarationError(f"{budget} has no {over}; use over={budget.amount_name!r}.")
+        return [_made(self.declared.with_amount(value)) for value in values]
+
+    def plot(
+        self,
+        path: str | os.PathLike[str],
+        over: str | None = None,
+        values: Sequence[float] | None = None,
+    ) -> None:
+        """Draw noise and excess risk against ``over`` (default ``n``) into a file."""
+        over = over or "n"
+        chosen = show.default_values(self, over) if values is None else list(values)
+        show.draw(self, self.curve(over, chosen), chosen, over, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        return show.facts(self)
+
+    def __str__(self) -> str:
+        return show.table(self)
+
+
+def plan(
+    model: Any = None, /, *, n: int, d: int, classes: int | None = None, **keywords: Any
+) -> Plan:
+    """Say what a private fit will be like, from public numbers alone; nothing is read or spent.
+
+    Parameters
+    ----------
+    model : estimator, optional
+        What would be fitted: ``LogisticRegression``, ``LinearSVC``, ``LargeMarginGaussian``,
+        ``KernelLogisticRegression`` or ``KernelSVC``. It is not changed.
+    n, d : int
+        Rows and feature columns of the table.
+    classes : int, default 2
+        Number of classes; those that the estimator declares count.
+    **keywords
+        Instead of an estimator: ``budget``, and ``loss`` "logistic" (the default), "huber" or
+        "smooth_hinge" with the other parameters of ``LogisticRegression`` or ``LinearSVC``.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> from privet import LogisticRegression, plan
+    >>> plan(LogisticRegression(budget=1.0), n=20_000, d=10).verdict
+    'comfortable'
+    >>> plan(n=20_000, d=10, budget=1.0).verdict
+    'comfortable'
+    """
+    if model is None:
+        model = linear_model(**keywords)
+    elif keywords:
+        raise DeclarationError(
+            f"Declare {', '.join(sorted(keywords))} in the estimator; beside it a plan takes n, d "
+            "and classes."
+        )
+    return _made(Declaration(_plannable(model), n, d, _count(model, classes)))
+
+
+def linear_model(budget: Any, loss: Any = "logistic", h: float = 0.5, **options: Any) -> Any:
+    """The linear classifier with this loss."""
+    from privet.models import LinearSVC, LogisticRegression
+
+    if loss == "logistic":
+        return LogisticRegression(budget, **options)
+    if loss not in ("huber", "smooth_hinge"):
+        raise DeclarationError(
+            f"loss must be 'huber' or 'logistic' or 'smooth_hinge', got {loss!r}."
+        )
+    return LinearSVC(budget, loss=loss, h=h, **options)
+
+
+def _plannable(model: Any) -> Any:
+    from sklearn.base import clone
+
+    from privet.models._base import PrivateLinearClassifier
+
+    if isinstance(model, PrivateLinearClassifier):
+        return clone(model)  # what a plan draws or remembers is not the caller's
+    name = model.__name__ if isinstance(model, type) else type(model).__name__
+    raise DeclarationError(
+        f"There is no plan for {name}. Pass an estimator such as LogisticRegression(budget=1.0); "
+        "for kernel answers, interactive or not, ask its plan for answers()."
+    )
+
+
+def _count(model: Any, classes: int | None) -> int:
+    if model.classes is None:
+        return 2 if classes is None else classes
+    declared = len(model.classes)
+    if classes is not None and classes != declared:
+        raise DeclarationError(
+            f"classes is {classes!r}, but the estimator declares {declared} of them. Leave one out."
+        )
+    return declared
+
+
+def _made(declared: Declaration) -> Plan:
+    return Plan(declared, declared.design())
