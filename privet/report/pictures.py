@@ -92,8 +92,9 @@ def noise_words(released: Released) -> str:
         )
     return (
         f"Shaded: noise alone moves a coefficient by at most ± {size} in 95 of 100 fits, whatever "
-        "the rows, to first order in the noise. It comes near to that for a category that few rows have, and is less for "
-        f"others; how much less depends on the rows and is private. {_NOT_SAMPLING}"
+        "the rows, to first order in the noise. It comes near to that for a category that few rows "
+        "have, and is less for others; how much less depends on the rows and is private. "
+        f"{_NOT_SAMPLING}"
     )
 
 
