@@ -9,22 +9,38 @@ black_box                lower bounds on epsilon from draws alone
 battery                  all checks on one mechanism
 """
 
-from privet.audit.battery import audit
+import warnings
+from typing import Any
+
+from privet.audit.battery import audit_mechanism
 from privet.audit.black_box import epsilon_lower_bound
-from privet.audit.exact import Worst, search, worst_loss
+from privet.audit.exact import Worst, climb, worst_loss
 from privet.audit.finding import Finding
-from privet.audit.neighbours import Attacks, Pair, Table
+from privet.audit.neighbours import Attacks, Pair, WeightedTable
 from privet.audit.samplers import check_noise
 
 __all__ = [
     "Attacks",
     "Finding",
     "Pair",
-    "Table",
+    "WeightedTable",
     "Worst",
-    "audit",
+    "audit_mechanism",
     "check_noise",
+    "climb",
     "epsilon_lower_bound",
-    "search",
     "worst_loss",
 ]
+
+#: Names of one version ago; they will be removed.
+_OLD: dict[str, Any] = {"Table": WeightedTable, "audit": audit_mechanism, "search": climb}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OLD:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = _OLD[name]
+    warnings.warn(
+        f"privet.audit.{name} is now privet.audit.{new.__name__}.", FutureWarning, stacklevel=2
+    )
+    return new

@@ -21,7 +21,7 @@ import numpy as np
 
 from privet.audit.exact import worst_loss
 from privet.audit.finding import Finding
-from privet.audit.neighbours import Table, allows_opposite_rows
+from privet.audit.neighbours import WeightedTable, allows_opposite_rows
 from privet.audit.profile import POINTS, densities, pairs
 from privet.audit.replay import (
     MakeRows,
@@ -44,7 +44,7 @@ RIDGES = (0.05, 0.5, 5.0, 50.0, 1000.0)
 CROWD_ROWS = {"objective": 10**16, "output": 10**7}
 
 
-def audit(
+def audit_mechanism(
     mechanism: Mechanism,
     *,
     n: int = 60,
@@ -135,12 +135,12 @@ def _replay(mechanism: Mechanism, n: int, m: int, seed: int, make_rows: MakeRows
     return Finding("replay", measured, declared, sentence)
 
 
-def _table(design: Design, seed: int) -> Table:
+def _table(design: Design, seed: int) -> WeightedTable:
     """A random admissible table."""
     risk, rng = design.risk, np.random.default_rng(seed)
     signed = allows_opposite_rows(risk.loss)
     x, y = random_table(rng, risk.loss, risk.norm_bound, design.n, design.m, signed=signed)
-    return Table(x / 1.5, y, np.ones(design.n))
+    return WeightedTable(x / 1.5, y, np.ones(design.n))
 
 
 def _gap(design: Design, seed: int) -> list[Finding]:

@@ -15,7 +15,7 @@ from scipy.special import betaincinv
 from privet._types import Array
 from privet.audit.exact import noise_vector
 from privet.audit.finding import FALSE_ALARM
-from privet.audit.neighbours import Pair, Table, minimisers
+from privet.audit.neighbours import Pair, WeightedTable, minimisers
 from privet.mechanisms import Design
 from privet.randomness import Randomness
 
@@ -66,7 +66,7 @@ def _clopper_pearson(hits: NDArray[np.int_], n: int, alpha: float, *, upper: boo
     return np.asarray(np.where(k <= 0, 0.0, betaincinv(np.maximum(k, 1.0), n - k + 1.0, alpha)))
 
 
-def table_releases(design: Design, table: Table, k: int, randomness: Randomness) -> Array:
+def table_releases(design: Design, table: WeightedTable, k: int, randomness: Randomness) -> Array:
     """``k`` exact minimisers under the design's noise, (k, K, m), from a table with counts.
 
     The vectorised path for tables whose crowds are too large to write out; it follows the theorem's

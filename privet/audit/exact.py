@@ -6,7 +6,7 @@
 ``worst_loss`` attacks a design with the equality cases of its proof: the leaving row is saturated
 (largest slope, no curvature), the entering row's margin is scanned between the place of largest
 curvature and saturation. It must never exceed the main budget, and for a tight calibration it must
-come close to it. A second attacker, which knows no proof, is in ``search.py``.
+come close to it. ``climb`` is a second attacker, which knows no proof.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet._types import Array
-from privet.audit.neighbours import Attacks, Labels, Pair, Table, minimisers, realise
+from privet.audit.neighbours import Attacks, Labels, Pair, WeightedTable, minimisers, realise
 from privet.losses import Loss, sum_zero_basis
 from privet.mechanisms import Design
 
@@ -44,7 +44,7 @@ class Worst:
     pair: Pair
 
 
-def noise_vector(design: Design, table: Table, weights: Array) -> Array:
+def noise_vector(design: Design, table: WeightedTable, weights: Array) -> Array:
     """``b_D(W) = -n Lam W - sum of row gradients``, (..., p): the noise that leads to ``W``."""
     ridge = design.n * design.risk.regularization
     b = -(ridge * weights + table.gradient(design.risk.loss, weights))
@@ -112,15 +112,13 @@ def _worst_output(design: Design, signed: bool) -> Worst:
     angles = [*(np.pi - tilts), *tilts, np.pi / 2] if signed else [*tilts]
     entering = np.flatnonzero(labels == labels[0]).tolist()
     choices = list(itertools.product(entering, range(len(labels)), angles))
-    worst = None
+    tried = []
     for crowd in (0.01, 0.3):
         i, j, angle, t = _product(choices, np.array([-FAR, -8.0, -4.0, -1.0, 0.0]))
         attacks = _attacks(t * directions[i], labels[i], t * directions[j], labels[j], angle)
         attacks = replace(attacks, push=attacks.push - 1.5, crowd=0.0 * attacks.crowd + crowd)
-        found, _ = worst_of(design, output_loss, attacks)
-        worst = found if worst is None or found.loss > worst.loss else worst
-    assert worst is not None
-    return worst
+        tried.append(worst_of(design, output_loss, attacks)[0])
+    return max(tried, key=lambda worst: worst.loss)
 
 
 def _product(
@@ -187,7 +185,7 @@ SMALLEST_ANGLE = 0.01
 CROWD_RANGE = (-6.0, -2.0)
 
 
-def search(
+def climb(
     design: Design,
     *,
     seed: int,

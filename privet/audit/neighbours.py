@@ -29,7 +29,7 @@ def allows_opposite_rows(loss: Loss) -> bool:
 
 
 @dataclass(frozen=True)
-class Table:
+class WeightedTable:
     """Rows ``x`` (..., r, m), class indices ``y`` (..., r) and how often each row occurs.
 
     A row with a negative count marks a table that needs more rows than there are.
@@ -61,8 +61,8 @@ class Table:
         full = self.hessian(loss, weights)
         return np.asarray(np.linalg.slogdet(full + ridge * np.eye(full.shape[-1]))[1])
 
-    def __getitem__(self, index: Any) -> Table:
-        return Table(self.x[index], self.y[index], self.times[index])
+    def __getitem__(self, index: Any) -> WeightedTable:
+        return WeightedTable(self.x[index], self.y[index], self.times[index])
 
     def explicit(self, loss: Loss) -> tuple[Array, NDArray[Any]]:
         """A small table written out: every row as often as it occurs, and its targets."""
@@ -74,8 +74,8 @@ class Table:
 class Pair:
     """Neighbours ``first`` and ``second``, and the output ``weights`` (..., K, m) to look at."""
 
-    first: Table
-    second: Table
+    first: WeightedTable
+    second: WeightedTable
     weights: Array
 
     @property
@@ -151,17 +151,17 @@ def _row_gradients(loss: Loss, scores: Array, labels: Labels, x: Array) -> Array
     return np.asarray(g[:, :, None] * x[:, None, :])
 
 
-def _complete(crowd: Table, x: Array, label: Labels, n: int) -> Table:
+def _complete(crowd: WeightedTable, x: Array, label: Labels, n: int) -> WeightedTable:
     """The crowd, the row in question, and rows of zeros up to ``n``."""
     count = len(x)
     rest = n - 1.0 - crowd.times.sum(axis=1)
     rows = np.concatenate([crowd.x, x[:, None], np.zeros_like(x)[:, None]], axis=1)
     labels = np.concatenate([crowd.y, label[:, None], np.zeros((count, 1), np.int_)], axis=1)
     times = np.concatenate([crowd.times, np.ones((count, 1)), rest[:, None]], axis=1)
-    return Table(rows, labels, times)
+    return WeightedTable(rows, labels, times)
 
 
-def _crowd(loss: Loss, bound: float, weights: Array, wanted: Array, score: Array) -> Table:
+def _crowd(loss: Loss, bound: float, weights: Array, wanted: Array, score: Array) -> WeightedTable:
     """Rows along each column whose negative gradients at ``W`` add up to ``wanted`` (N, K, m).
 
     Near score zero the pulls of the C classes have one positive combination that cancels; enough
@@ -186,7 +186,7 @@ def _crowd(loss: Loss, bound: float, weights: Array, wanted: Array, score: Array
     times = np.where((null > 0.0).all(axis=-1, keepdims=True), times, -1.0)
     rows = size[:, :, None, None] * np.eye(columns)[None, :, None, :]
     rows = np.broadcast_to(rows, (count, columns, classes, columns))
-    return Table(
+    return WeightedTable(
         rows.reshape(count, -1, columns), labels.reshape(count, -1), times.reshape(count, -1)
     )
 
@@ -201,7 +201,9 @@ PRECISION = 1e-13
 HALVINGS = 40
 
 
-def minimisers(design: Design, table: Table, start: Array, noise: Array | None = None) -> Array:
+def minimisers(
+    design: Design, table: WeightedTable, start: Array, noise: Array | None = None
+) -> Array:
     """``argmin sum of losses + (n Lam/2)|W|^2 + <b, W>`` for each table, shape (..., K, m).
 
     ``start`` (..., K, m) sets the leading axes; ``noise`` is ``b`` in the same shape.
@@ -213,7 +215,7 @@ def minimisers(design: Design, table: Table, start: Array, noise: Array | None =
     return _descend(design, table, weights, b)
 
 
-def _descend(design: Design, table: Table, weights: Array, b: Array) -> Array:
+def _descend(design: Design, table: WeightedTable, weights: Array, b: Array) -> Array:
     """Newton steps for the tables that have not converged yet."""
     ridge = design.n * design.risk.regularization
     scale = design.risk.row_gradient + np.abs(b).max(initial=0.0)
@@ -237,13 +239,15 @@ def _descend(design: Design, table: Table, weights: Array, b: Array) -> Array:
     return weights
 
 
-def _gradient(design: Design, table: Table, weights: Array, ridge: float, b: Array) -> Array:
+def _gradient(
+    design: Design, table: WeightedTable, weights: Array, ridge: float, b: Array
+) -> Array:
     return np.asarray(ridge * weights + table.gradient(design.risk.loss, weights) + b)
 
 
 def _damping(
     design: Design,
-    table: Table,
+    table: WeightedTable,
     weights: Array,
     ridge: float,
     b: Array,

@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from privet._types import Array
 from privet.audit.exact import FAR, STEALTH, TILT, margin_directions, noise_vector
-from privet.audit.neighbours import Attacks, Pair, Table, realise, realise_in_one_column
+from privet.audit.neighbours import Attacks, Pair, WeightedTable, realise, realise_in_one_column
 from privet.errors import DeclarationError
 from privet.mechanisms import Design
 
@@ -106,7 +106,7 @@ def densities(design: Design, pair: Pair, reach: float = 1.0) -> Densities:
     return Densities(first, second, p * math.log(axis[1] - axis[0]))
 
 
-def _log_density(design: Design, table: Table, outputs: Array) -> Array:
+def _log_density(design: Design, table: WeightedTable, outputs: Array) -> Array:
     ridge, p = design.n * design.risk.regularization, design.parameters
     noise = design.main.log_density(noise_vector(design, table, outputs))
     constant = 0.5 * p * math.log(2.0 * math.pi * design.main.scale**2)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,9 @@ from numpy.typing import NDArray
 
 from privet._types import Array
 from privet.audit.exact import worst_loss
-from privet.audit.neighbours import Labels, Table, allows_opposite_rows, minimisers
+from privet.audit.neighbours import Labels, WeightedTable, allows_opposite_rows, minimisers
 from privet.losses import Loss
 from privet.mechanisms import Design, Mechanism
-from privet.mechanisms.matrix import MatrixDesign, SecondMoments, half_vector
 from privet.minimise import minimise, rounding_floor
 from privet.privacy.curves import GaussianCurve
 from privet.randomness import InsecureSeed
@@ -129,7 +127,7 @@ def gap_bound(design: Design) -> float:
     return (design.tolerance + rounding) / design.risk.regularization
 
 
-def measured_gap(design: Design, table: Table, seed: int) -> float:
+def measured_gap(design: Design, table: WeightedTable, seed: int) -> float:
     """Distance between the library's minimum and the auditor's own, under one draw of noise."""
     x, y = table.explicit(design.risk.loss)
     rows = checked_rows(x, y, norm_bound=design.risk.norm_bound)
@@ -159,82 +157,3 @@ def gap_price(design: Design) -> tuple[float, float]:
         charged = sum(curve.rho for curve in curves if isinstance(curve, GaussianCurve))
         return 0.5 * relative**2, charged
     return relative, sum(curve.pure for curve in curves)
-
-
-# Replay audit of the intervals' matrices: neighbours, the same random words, the distance.
-#
-# The release is in units of its declared sensitivity, so the distance of two neighbours' releases
-# under the same noise must not exceed the event's number, which is one and what rounding adds. The
-# attack is the proof's equality case: two rows at right angles, both at the scores where slope and
-# curvature together are largest.
-
-#: scores at which a pair of rows is tried
-MARGINS = (-12.0, -6.0, -3.0, -1.5, -0.8, -0.4, 0.0, 0.25, 0.5, 1.0)
-
-
-def matrix_distance(
-    moments: SecondMoments,
-    theta: Array,
-    first: Data,
-    second: Data,
-    *,
-    seed: int = 0,
-    make_rows: MakeRows = checked_rows,
-) -> float:
-    """Distance of two releases under the same noise, in units of the declared sensitivity."""
-    seeded = replace(moments, insecure_seed=seed)
-    ends = []
-    for x, y in (first, second):
-        rows = make_rows(x, y, norm_bound=moments.risk.norm_bound)
-        found = seeded.run(rows, theta, seeded.design(rows.n, rows.m))
-        pair = half_vector(found.hessian) * found.weighing.eta, half_vector(found.covariance)
-        ends.append(np.concatenate(pair) / found.weighing.sensitivity)
-    return float(np.linalg.norm(ends[0] - ends[1]))
-
-
-def declared_matrix_distance(design: MatrixDesign) -> float:
-    """What the event allows, and rounding to the grid where it is not in it."""
-    grid = math.ldexp(math.sqrt(design.noise.dimension), design.exponent)
-    return design.event.sensitivity + grid
-
-
-def worst_matrix_replay(
-    moments: SecondMoments, n: int, m: int, *, seed: int = 0, make_rows: MakeRows = checked_rows
-) -> tuple[float, float]:
-    """Largest distance over adversarial and random neighbours, and what is declared."""
-    distances = [
-        matrix_distance(moments, theta, first, second, seed=seed, make_rows=make_rows)
-        for theta, first, second in matrix_neighbours(moments, n, m, np.random.default_rng(seed))
-    ]
-    return max(distances), declared_matrix_distance(moments.design(n, m))
-
-
-def matrix_neighbours(
-    moments: SecondMoments, n: int, m: int, rng: np.random.Generator, randoms: int = 5
-) -> Iterator[tuple[Array, Data, Data]]:
-    """Released parameters with neighbours to tell apart at them."""
-    risk = moments.risk
-    for margin in MARGINS:
-        theta = _parameters(risk.loss, margin / risk.norm_bound, m)
-        for label in range(risk.loss.classes):
-            yield theta, *_right_angle(risk.loss, risk.norm_bound, n, m, label)
-    signed = allows_opposite_rows(risk.loss)
-    for _ in range(randoms):
-        theta = rng.normal(size=risk.parameters(m)) * 3.0 / risk.norm_bound
-        first, second = random_neighbours(rng, risk.loss, risk.norm_bound, n, m, signed=signed)
-        yield theta, first, second
-
-
-def _parameters(loss: Loss, size: float, m: int) -> Array:
-    """Every score ``size`` times the sum of the first two columns."""
-    weights = np.zeros((loss.scores, m))
-    weights[0, : min(m, 2)] = size
-    return weights.reshape(-1)
-
-
-def _right_angle(loss: Loss, bound: float, n: int, m: int, label: int) -> tuple[Data, Data]:
-    """Zero rows but one, which stands on the first axis or on the last."""
-    x, y = np.zeros((n, m)), np.full(n, label)
-    other = x.copy()
-    x[0, 0], other[0, min(m, 2) - 1] = bound, bound
-    return (x, loss.targets(y)), (other, loss.targets(y))

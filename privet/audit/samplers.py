@@ -22,7 +22,7 @@ from scipy import special, stats
 from privet._types import Array
 from privet.audit.exact import noise_vector
 from privet.audit.finding import Finding, surprise
-from privet.audit.neighbours import Table, minimisers
+from privet.audit.neighbours import WeightedTable, minimisers
 from privet.errors import DeclarationError
 from privet.mechanisms import Design, Mechanism
 from privet.noise import Noise
@@ -92,17 +92,6 @@ def check_independence(law: Noise, draws: Array, prefix: str = "") -> Finding:
     return surprise(f"{prefix}independence", _all(values), sentence)
 
 
-def same_law(first: Array, second: Array, check: str = "same law") -> Finding:
-    """Two-sample Kolmogorov-Smirnov tests of every coordinate and of the distance from the mean."""
-    centre = 0.5 * (first.mean(axis=0) + second.mean(axis=0))
-    columns = [*zip(first.T, second.T, strict=True)]
-    columns.append(
-        (np.linalg.norm(first - centre, axis=1), np.linalg.norm(second - centre, axis=1))
-    )
-    values = [float(stats.ks_2samp(a, b, method="asymp").pvalue) for a, b in columns]
-    return surprise(check, _all(values), "Two sets of releases against one common law.")
-
-
 def radius_ranks(law: Noise, draws: Array) -> Array:
     """The claimed distribution function of the norm, at each draw: uniform under the claim."""
     norms = np.linalg.norm(draws, axis=1) / law.scale
@@ -133,7 +122,7 @@ def _all(p_values: Sequence[float]) -> float:
 # than a per cent.
 
 
-def recovered_noise(design: Design, table: Table, releases: Array) -> Array:
+def recovered_noise(design: Design, table: WeightedTable, releases: Array) -> Array:
     """The main noise behind each of ``releases`` (k, p) from ``table``, shape (k, p)."""
     shape = (design.risk.loss.scores, design.m)
     if design.event.mechanism == "output":

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from privet.audit.battery import shift_claim
-from privet.audit.exact import objective_loss, search, worst_loss
-from privet.audit.neighbours import Pair, Table, allows_opposite_rows
+from privet.audit.exact import climb, objective_loss, worst_loss
+from privet.audit.neighbours import Pair, WeightedTable, allows_opposite_rows
 from privet.errors import InfeasibleBudget, RegularizationRaised
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation
@@ -85,7 +85,7 @@ def test_blind_search_finds_no_more(loss: Loss) -> None:
     for epsilon, ridge in ((0.5, 0.5), (2.0, 5.0)):
         mechanism = ObjectivePerturbation(loss, PureDP(epsilon), regularization=ridge / CROWD)
         design = design_of(mechanism, CROWD, 2)
-        found = search(design, seed=3, signed=allows_opposite_rows(loss), rounds=20).loss
+        found = climb(design, seed=3, signed=allows_opposite_rows(loss), rounds=20).loss
         assert 0.75 <= found / (design.event.share * epsilon) <= 1.0
 
 
@@ -103,8 +103,8 @@ def test_the_2008_calibration_leaks() -> None:
         Logistic(), PureDP(0.1 / 0.99), regularization=0.1, calibration="chaudhuri2008"
     )
     design = mechanism.design(1, 1)
-    first = Table(np.array([[1.0]]), np.array([1]), np.ones(1))
-    second = Table(np.array([[0.0]]), np.array([1]), np.ones(1))
+    first = WeightedTable(np.array([[1.0]]), np.array([1]), np.ones(1))
+    second = WeightedTable(np.array([[0.0]]), np.array([1]), np.ones(1))
     loss = float(objective_loss(design, Pair(first, second, np.zeros((1, 1)))))
     assert loss == pytest.approx(np.log(3.5) - 0.025, abs=1e-12)
     assert round(loss, 4) == 1.2278
@@ -127,8 +127,8 @@ def test_norm_for_its_square_leaks_at_norm_bound_twelve() -> None:
         HuberHinge(), PureDP(1.0), norm_bound=12.0, regularization=300.0, calibration="exact"
     )
     right = ObjectivePerturbation(HuberHinge(), PureDP(1.0), norm_bound=12.0, regularization=300.0)
-    first = Table(np.array([[12.0]]), np.array([1]), np.ones(1))
-    second = Table(np.array([[-12.0]]), np.array([1]), np.ones(1))
+    first = WeightedTable(np.array([[12.0]]), np.array([1]), np.ones(1))
+    second = WeightedTable(np.array([[-12.0]]), np.array([1]), np.ones(1))
     pair = Pair(first, second, np.array([[(0.5 + 1e-9) / 12.0]]))
     assert float(objective_loss(wrong.design(1, 1), pair)) > 1.3
     assert float(objective_loss(design_of(right, 1, 1), pair)) <= 0.99

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from privet.audit.exact import objective_loss
-from privet.audit.neighbours import Pair, Table
+from privet.audit.neighbours import Pair, WeightedTable
 from privet.errors import RegularizationRaised
 from privet.losses import JointHuber, Loss, Softmax
 from privet.losses.multiclass import sum_zero_basis
@@ -72,10 +72,10 @@ def neighbours(
     times, _ = nnls(matrix, wanted.ravel(), maxiter=50 * len(crowd))
     times = np.rint(times * 1e6) / 1e6  # a millionth of a row: the loss is continuous in them
 
-    def table(s: Array, label: int) -> Table:
+    def table(s: Array, label: int) -> WeightedTable:
         x = np.concatenate([crowd, s[None, :]])
         y = np.concatenate([codes, [label]])
-        return Table(x, y, np.concatenate([times, [1.0]]))
+        return WeightedTable(x, y, np.concatenate([times, [1.0]]))
 
     return Pair(*(table(s, y) for s, y in zip(features, labels, strict=True)), weights)
 

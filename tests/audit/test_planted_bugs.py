@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import privet
-from privet.audit.battery import audit
+from privet.audit.battery import audit_mechanism
 from privet.audit.finding import Finding
 from privet.losses import HuberHinge, JointHuber, Logistic, SmoothHinge, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation, OutputPerturbation
@@ -35,7 +35,7 @@ REAL: tuple[Mechanism, ...] = (
 
 @pytest.mark.parametrize("mechanism", REAL, ids=name_of)
 def test_real_mechanisms_pass_every_check(mechanism: Mechanism) -> None:
-    found = audit(mechanism, seed=20)
+    found = audit_mechanism(mechanism, seed=20)
     assert [str(finding) for finding in found if not finding.passed] == []
     assert len(found) >= 14
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privet.audit.neighbours import Table
+from privet.audit.neighbours import WeightedTable
 from privet.audit.replay import (
     gap_bound,
     gap_price,
@@ -58,7 +58,7 @@ def test_the_gap_is_reached_and_paid_for(name: str, loss: Loss, budget: Budget) 
         assert cost <= charged * (1.0 + 1e-9)
         rng = np.random.default_rng(5)
         x, y = random_table(rng, loss, 1.0, n, m)
-        table = Table(x / 1.5, y, np.ones(n))
+        table = WeightedTable(x / 1.5, y, np.ones(n))
         assert measured_gap(design, table, seed=2) <= gap_bound(design)
 
 

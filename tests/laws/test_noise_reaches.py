@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from privet import ZCDP, LinearSVC, LogisticRegression, PureDP, randomness
-from privet.audit.neighbours import Table
+from privet.audit.neighbours import WeightedTable
 from privet.audit.samplers import recovered_noise
 from privet.losses import HuberHinge, Logistic
 from privet.mechanisms import MECHANISMS, Design, Mechanism
@@ -281,7 +281,7 @@ def test_the_noise_behind_a_release_is_the_one_that_was_drawn(
     design = replace(design, exponent=design.exponent - 25)  # a finer grid
     value = perturbed(mechanism, design, times(0.0, 1))
     expected = design.main.sample(InsecureSeed(0), 1)[0]
-    table = Table(X, (Y > 0).astype(np.int_), np.ones(len(Y)))
+    table = WeightedTable(X, (Y > 0).astype(np.int_), np.ones(len(Y)))
     found = recovered_noise(design, table, value[None, :])[0]
     np.testing.assert_allclose(found, expected, atol=1e-6 * float(np.linalg.norm(expected)))
 

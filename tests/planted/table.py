@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from privet.audit.battery import audit
+from privet.audit.battery import audit_mechanism
 from privet.audit.finding import Finding
 from tests.planted.bugs import PLANTED, Planted
 
@@ -27,7 +27,7 @@ Each line is a deliberate mistake (`tests/planted/bugs.py`) and every check of t
 
 def findings(bug: Planted) -> list[Finding]:
     """The checks that ``bug`` fails."""
-    return [f for f in audit(bug.mechanism, make_rows=bug.make_rows) if not f.passed]
+    return [f for f in audit_mechanism(bug.mechanism, make_rows=bug.make_rows) if not f.passed]
 
 
 def row(bug: Planted, finding: Finding) -> str:

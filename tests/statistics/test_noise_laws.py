@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from privet.audit.finding import Finding
-from privet.audit.neighbours import Table
+from privet._types import Array
+from privet.audit.finding import Finding, surprise
+from privet.audit.neighbours import WeightedTable
 from privet.audit.samplers import (
     check_noise,
     recovered_noise,
     release_many,
     release_singly,
-    same_law,
 )
 from privet.losses import HuberHinge, Logistic, Loss, Softmax
 from privet.mechanisms import MECHANISMS, ObjectivePerturbation
@@ -27,6 +28,18 @@ from tests.strategies import name_of, table
 
 DRAWS = 20_000
 DIMENSIONS = (1, 2, 50)
+
+
+def same_law(first: Array, second: Array, check: str = "same law") -> Finding:
+    """Two-sample Kolmogorov-Smirnov tests of every coordinate and of the distance from the mean."""
+    centre = 0.5 * (first.mean(axis=0) + second.mean(axis=0))
+    columns = [*zip(first.T, second.T, strict=True)]
+    columns.append(
+        (np.linalg.norm(first - centre, axis=1), np.linalg.norm(second - centre, axis=1))
+    )
+    values = [float(stats.ks_2samp(a, b, method="asymp").pvalue) for a, b in columns]
+    together = min(1.0, len(values) * min(values))
+    return surprise(check, together, "Two sets of releases against one common law.")
 
 
 def failures(found: list[Finding]) -> set[str]:
@@ -129,7 +142,7 @@ def test_recovered_noise_follows_the_event(
     x, codes = table(10, 40, 2, loss.classes)
     rows = checked_rows(x, loss.targets(codes), norm_bound=1.0)
     design = mechanism.design(40, 2)
-    counted = Table(x, codes, np.ones(40))
+    counted = WeightedTable(x, codes, np.ones(40))
     claimed = NOISES[kind](design.event.scale, design.parameters)
     for releases in (
         release_many(mechanism, rows, design, 4000, 1),
@@ -148,5 +161,5 @@ def test_recovered_noise_shows_a_tenth_too_little() -> None:
         mechanism = kind(Logistic(), PureDP(1.0))
         design = mechanism.design(40, 2)
         releases = release_many(mechanism, rows, design, 6000, 3)
-        noise = recovered_noise(design, Table(x, codes, np.ones(40)), releases)
+        noise = recovered_noise(design, WeightedTable(x, codes, np.ones(40)), releases)
         assert ("noise scale" in failures(check_noise(design.main, noise))) is fails
