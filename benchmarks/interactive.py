@@ -63,7 +63,9 @@ def general() -> list[str]:
 def answers(z: Array) -> tuple[float, float, int]:
     """Batches, then single answers after 10,000."""
     x = np.random.default_rng(1).normal(size=(500, 5))
-    predictor = InteractivePredictor(KERNEL, ZCDP(0.5), 0.01).fit(x, (x[:, 0] > 0).astype(int))
+    predictor = InteractivePredictor(ZCDP(0.5), kernel=KERNEL, regularization=0.01).fit(
+        x, (x[:, 0] > 0).astype(int)
+    )
     batches = range(0, QUERIES, BATCH)
     asked = sum(seconds(partial(predictor.answer, z[i : i + BATCH])) for i in batches)
     rest = range(QUERIES, len(z))
@@ -93,7 +95,7 @@ def finite() -> list[str]:
     for rank in RANKS:
         x = rng.normal(size=(400, rank)) / rank**0.5
         z = rng.normal(size=(QUERIES, rank)) / rank**0.5
-        predictor = InteractivePredictor(Linear(1.0), ZCDP(0.5), 0.01)
+        predictor = InteractivePredictor(ZCDP(0.5), kernel=Linear(1.0), regularization=0.01)
         predictor.fit(x, (x[:, 0] > 0).astype(int))
         ask = partial(predictor.answer, z[:2_000])
         spent = []

@@ -116,12 +116,12 @@ def prediction_table() -> list[str]:
             train, test, public = order[:8_000], order[8_000:12_000], order[12_000:12_200]
             models: dict[str, Any] = {
                 method: SemiInteractiveClassifier(
-                    x[public], kernel=kernel, budget=budget, method=method, classes=[0, 1]
+                    budget, public_points=x[public], kernel=kernel, mechanism=method, classes=[0, 1]
                 )
                 for method in ("span", "kernel_noise", "tddl")
             }
             if not isinstance(budget, PureDP):
-                models["function"] = InteractivePredictor(kernel, budget, classes=[0, 1])
+                models["function"] = InteractivePredictor(budget, kernel=kernel, classes=[0, 1])
             for name, model in models.items():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", PrivetWarning)

@@ -8,10 +8,12 @@ Two classes only: the theorems are about one prediction ``<w, phi(z)>`` per quer
 
 from __future__ import annotations
 
+import functools
 import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,13 +21,14 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from privet._checks import is_number, number_between
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
 from privet.features.kernel import Kernel, count
 from privet.features.named import declared_kernel
 from privet.features.objects import SuppliedKernel
 from privet.ledger.charge import Charge, check_ledger
-from privet.losses.margin import HuberHinge, Logistic, MarginLoss
+from privet.losses import margin_loss
 from privet.models._above import refuse_charge, why_not_covered
 from privet.models._numbers import numbers, refuse_unsound, table_shape
 from privet.models._show import Shown
@@ -35,10 +38,42 @@ from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.kinds import regularization_of
 
-LOSSES: dict[str, Callable[[float], MarginLoss]] = {
-    "logistic": lambda h: Logistic(),
-    "huber": lambda h: HuberHinge(h),
-}
+Init = Callable[..., None]
+
+
+def budget_first(*former: str, **renamed: str) -> Callable[[Init], Init]:
+    """A constructor whose one positional argument is ``budget``, as in every other model.
+
+    For one version it also takes its ``former`` positional order and ``renamed`` parameters, with a
+    warning.
+    """
+
+    def understand(init: Init) -> Init:
+        @functools.wraps(init)
+        def started(self: Any, *args: Any, **named: Any) -> None:
+            said = [f"{old}= is now {new}=" for old, new in renamed.items() if old in named]
+            for old, new in renamed.items():
+                if old in named:
+                    named[new] = named.pop(old)
+            if args and not is_number(args[0]) and not isinstance(args[0], Budget):
+                names = former[: len(args)]
+                twice = [name for name in names if name in named]
+                if len(names) < len(args) or twice:
+                    raise TypeError(f"{type(self).__name__}() got more values than parameters.")
+                named.update(zip(names, args, strict=True))
+                said.append(f"budget comes first, and {', '.join(names)} by name")
+                args = ()
+            if said:
+                warnings.warn(
+                    f"{type(self).__name__}: {'; '.join(said)}. The old way will be removed.",
+                    FutureWarning,
+                    stacklevel=2,
+                )
+            init(self, *args, **named)
+
+        return started
+
+    return understand
 
 
 class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,10 +81,10 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     #: attributes that a fit sets; an earlier fit's are forgotten first
     released: ClassVar[tuple[str, ...]] = ("classes_", "guarantee_", "regularization_")
-    #: whether every answer is computed from the rows, which stay with the curator
 
     kernel: str | Kernel
     budget: Budget | float
+    regularization: float | Literal["auto"]
     loss: str
     h: float
     classes: Any
@@ -73,15 +108,24 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _kernel(self, d: int) -> Kernel:
         return declared_kernel(self.kernel, "auto", 1.5, d, None)
 
-    def _norm_bound(self, d: int) -> float:
-        """``R``, the root of the kernel's public bound."""
-        return math.sqrt(self._kernel(d).bound)
+    def _declared(self, d: int) -> dict[str, Any]:
+        """What every mechanism here is declared with, for rows of ``d`` columns."""
+        return {
+            "loss": margin_loss(self.loss, self.h),
+            "budget": self._budget,
+            "norm_bound": math.sqrt(self._kernel(d).bound),
+            "regularization": self.regularization,
+            "insecure_seed": self.insecure_seed,
+        }
 
-    def _loss(self) -> MarginLoss:
-        if self.loss not in LOSSES:
-            names = " or ".join(repr(name) for name in LOSSES)
-            raise DeclarationError(f"loss must be {names}, got {self.loss!r}.")
-        return LOSSES[self.loss](self.h)
+    def _declared_points(self, name: str, points: Any, d: int) -> Any:
+        """Public points as the kernel compares them: objects, or a table of ``d`` columns."""
+        if self._objects:
+            return list(points)
+        table = np.array(points, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != d or not np.isfinite(table).all():
+            raise DeclarationError(f"{name} must be a table of {d} columns of numbers.")
+        return table
 
     def _told(self, d: int) -> list[str]:
         """What a statement lists as public, common to all three."""
@@ -152,8 +196,8 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         classes = declared_classes(self.classes, labels)
         if len(classes) != 2:
             raise DeclarationError(
-                f"{type(self).__name__} is for two classes, but {len(classes)} are declared or "
-                "observed. Use KernelSVC for more."
+                f"Only binary classification is supported. {type(self).__name__} is for two "
+                f"classes, but {len(classes)} are declared or observed; use KernelSVC for more."
             )
         return classes
 
@@ -170,7 +214,8 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _targets(self, labels: NDArray[Any], classes: NDArray[Any]) -> Array:
         """-1 and +1; an undeclared label is refused, so this comes after the charge."""
-        return np.asarray(self._loss().targets(encode_labels(labels, classes)), dtype=np.float64)
+        signs = margin_loss(self.loss, self.h).targets(encode_labels(labels, classes))
+        return np.asarray(signs, dtype=np.float64)
 
     # -- predicting ----------------------------------------------------------------------------
 
@@ -180,13 +225,19 @@ class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The more likely declared class of each row."""
-        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.intp)])
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[(scores > 0).astype(np.intp)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def failure_share(value: float) -> float:
+    """``beta``: how likely a promised error bound may fail."""
+    return number_between("failure_probability", value, 1e-12, 0.5)
 
 
 def _dense(table: Any) -> Array:

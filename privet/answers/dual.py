@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from privet._types import Array
-from privet.errors import NotConverged
+from privet.errors import DeclarationError, NotConverged
 from privet.features.kernel import Kernel, count
 from privet.losses.margin import HingeLoss, MarginLoss
 from privet.mechanisms.kernel_minimiser import COEFFICIENTS
@@ -89,7 +89,8 @@ def kernel_minimum(
     ``targets`` are -1 and +1. Memory is ``8 n^2`` bytes up to ``LARGEST_HELD``; beyond that
     the Gram matrix is computed anew for every product.
     """
-    assert isinstance(risk.loss, MarginLoss)  # the one family with a scalar dual
+    if not isinstance(risk.loss, MarginLoss):  # the one family with a scalar dual
+        raise DeclarationError("A kernel minimizer is for losses of two classes.")
     gram = Gram(kernel, x)
     state = _State(np.zeros(gram.n), np.zeros(gram.n), 0.0)
     for loss in softened(risk.loss):  # each knee from where the wider one before it ended

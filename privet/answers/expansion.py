@@ -43,6 +43,7 @@ class ReleasedExpansion(KernelAnswering):
         """Scores of each row, positive for the second class."""
         check_is_fitted(self, "dual_coef_")
         data = self._table(X, reset=False)
+        self._refuse_unsound(data)
         kernel = self._kernel(int(self.n_features_in_))
         out = np.empty(count(data))
         step = max(1, BLOCK_NUMBERS // max(len(self.dual_coef_), 1))
@@ -73,24 +74,22 @@ class ReleasedExpansion(KernelAnswering):
     def load(cls: type[Model], path: str | os.PathLike[str]) -> Model:
         """Read what ``save`` wrote; refuses anything else."""
         lines, _ = records.read(path)
-        try:
+        with records.understood():
             head, body = lines
             if head["model"] != cls.__name__:
                 raise DataError(f"The file does not hold a {cls.__name__}.")
             return cls._built(head, body)
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError("The file is intact but not one that this Privet reads.") from error
 
     @classmethod
     def _built(cls: type[Model], head: dict[str, Any], body: dict[str, Any]) -> Model:
-        classes = records.labels_in(head["classes"])
+        classes, parameters = records.labels_in(head["classes"]), dict(head["parameters"])
+        if "method" in parameters:  # the word of earlier files
+            parameters["mechanism"] = parameters.pop("method")
         model = cls(
             kernel=kernel_from_json(head["kernel"]),
             budget=budget_from_json(head["budget"]),
             classes=classes.tolist(),
-            **{name: head["parameters"][name] for name in cls.kept},
+            **{name: parameters[name] for name in cls.kept},
         )
         model.points_ = records.queries_in(body["points"])
         model.dual_coef_ = np.array(body["weights"], dtype=np.float64)

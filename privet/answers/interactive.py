@@ -6,92 +6,113 @@ attribute and in memory only: it is not pickled, copied or saved. What is saved 
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from privet._types import Array
-from privet.answers import journal, records
-from privet.answers.curated import Curated
-from privet.answers.dual import kernel_minimum
-from privet.answers.sessions import (
-    VECTOR_RANK,
-    ExplicitMap,
-    FunctionSession,
-    Session,
-    SparseSession,
-    VectorSession,
-)
+from privet.answers import records
+from privet.answers.answering import KernelAnswering, budget_first
+from privet.answers.curator import Curator, newest, opened, recalled, resumed
+from privet.answers.journal import refuse_existing
+from privet.answers.opening import Opening
+from privet.answers.sessions import Session
 from privet.answers.transcript import Transcript, load_transcript
 from privet.errors import DataError, DeclarationError, PrivetWarning
 from privet.features.kernel import Kernel
 from privet.features.named import kernel_from_json
-from privet.mechanisms.function import FunctionDesign, FunctionRelease
-from privet.mechanisms.output import OutputPerturbation
-from privet.mechanisms.sparse_vector import SparseVector, SparseVectorDesign
+from privet.mechanisms.sparse_vector import SparseVectorDesign
 from privet.models._numbers import table_shape
+from privet.models._published import refuse_published
 from privet.privacy import Budget, Event
 from privet.privacy.budget import budget_from_json
-from privet.rows.mapped import MappedRows
+from privet.privacy.kinds import regularization_of
 
-DECLARED = ("mechanism", "loss", "h", "queries", "failure_probability")
+#: Parameters that a transcript is tied to as they are.
+DECLARED = ("loss", "h", "queries", "failure_probability")
 
 
-class InteractivePredictor(Curated):
+class InteractivePredictor(KernelAnswering):
     """Private predictions on demand, for any kernel.
 
     Parameters
     ----------
-    kernel : Kernel, or "gaussian", "laplacian", "matern"
-        A name takes its width from the number of columns.
-    budget : ZCDP, ApproxDP or, for ``mechanism="sparse_vector"``, PureDP (a number)
+    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP, default 1.0
         Pays for every answer there will ever be; charged once, at ``fit``.
-    regularization : float or "auto"
-        ``Lam`` of the mean objective.
-    mechanism : "function" (default) or "sparse_vector"
-        A function release answers without limit, with the same noise whatever was asked before. The
-        sparse vector answers from a guess that it corrects at most ``updates_allowed`` times.
-    loss : "logistic" or "huber"; h : half-width of the Huber hinge's knee
-    queries, failure_probability : for the sparse vector
-        How many answers its error bound is promised for, and how likely the promise may fail.
-    classes : list or None
-    journal : path or None
+    kernel : Kernel, "gaussian", "laplacian" or "matern", default "gaussian"
+        A name takes its width from the number of columns.
+    mechanism : "auto", "function" or "sparse_vector", default "auto"
+        Where the noise goes. A function release answers without limit, with the same noise whatever
+        was asked before; it needs ``ZCDP`` or ``ApproxDP``, or a kernel with few explicit features.
+        The sparse vector answers from a guess that it corrects at most ``updates_allowed_`` times.
+        "auto" is the function release wherever the budget and the kernel allow it.
+    regularization : float or "auto", default "auto"
+        ``Lam`` of the mean objective; "auto" is a public rule that reads no data.
+    loss : "logistic", "huber" or "smooth_hinge", default "logistic"
+        What is minimized.
+    h : float, default 0.5
+        Half-width of the knee of the two hinges.
+    queries : int, default 10,000
+        How many answers the sparse vector's error bound is promised for.
+    failure_probability : float, default 0.05
+        How likely that promise may fail.
+    classes : list, None or "observed", default None
+        The two labels; as in ``privet.LogisticRegression``.
+    journal : path or None, default None
         A file to which every batch is written before it is answered, so that a crash loses nothing
         that somebody saw. Without one, save the transcript before the process ends: answers that
         are forgotten cannot be repeated, and a second noise for the same query is not paid for.
-    ledger, dataset, insecure_seed : as in the other models
+    ledger, dataset : a privacy ledger and the name of the data set to charge, default None
+        Without a ledger the guarantee covers this one release.
+    insecure_seed : int or None, default None
+        For tests and studies only: the release is stamped as not private.
 
     Attributes
     ----------
-    guarantee_, classes_, regularization_
-    transcript_ : what was asked and answered; public
-    noise_sd_ : standard deviation of one answer's noise (function)
-    error_bound_, updates_allowed_ : of the sparse vector
+    guarantee_ : Guarantee
+        The promise for all answers together.
+    classes_ : array of shape (2,)
+    regularization_ : float
+    transcript_ : Transcript
+        What was asked and answered; public.
+    noise_sd_ : float
+        Largest standard deviation of one answer's noise; of a function release.
+    error_bound_, updates_allowed_, updates_, exhausted_ : float, int, int and bool
+        How far off an answer may be, how many corrections there can be and were, and whether the
+        guesses are final; of the sparse vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import ZCDP
+    >>> from privet.kernels import InteractivePredictor
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> curator = InteractivePredictor(ZCDP(0.5)).fit(X, X[:, 0] > 0)
+    >>> bool(curator.answer([[1.0, 0.0]]) == curator.answer([[1.0, 0.0]]))
+    True
     """
 
-    released: ClassVar[tuple[str, ...]] = (
-        "classes_",
-        "guarantee_",
-        "regularization_",
-        "transcript_",
-        "_session",
-        "_hold",
-        "_said",
-    )
+    interactive: ClassVar[bool] = True
+    released: ClassVar[tuple[str, ...]] = (*KernelAnswering.released, "_curator", "_found", "_said")
 
+    _curator: Curator
+    _found: Session
     _said: bool
 
+    @budget_first("kernel", "budget", "regularization")
     def __init__(
         self,
-        kernel: str | Kernel = "gaussian",
         budget: Budget | float = 1.0,
-        regularization: float | Literal["auto"] = "auto",
         *,
-        mechanism: Literal["function", "sparse_vector"] = "function",
-        loss: Literal["logistic", "huber"] = "logistic",
+        kernel: str | Kernel = "gaussian",
+        mechanism: Literal["auto", "function", "sparse_vector"] = "auto",
+        regularization: float | Literal["auto"] = "auto",
+        loss: Literal["logistic", "huber", "smooth_hinge"] = "logistic",
         h: float = 0.5,
         queries: int = 10_000,
         failure_probability: float = 0.05,
@@ -101,10 +122,10 @@ class InteractivePredictor(Curated):
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:
-        self.kernel = kernel
         self.budget = budget
-        self.regularization = regularization
+        self.kernel = kernel
         self.mechanism = mechanism
+        self.regularization = regularization
         self.loss = loss
         self.h = h
         self.queries = queries
@@ -117,43 +138,12 @@ class InteractivePredictor(Curated):
 
     # -- declarations --------------------------------------------------------------------------
 
-    def _vector(self, d: int) -> OutputPerturbation | None:
-        """The mechanism for a kernel with few explicit features; None for the others."""
-        rank = self._kernel(d).rank(d)
-        if self.mechanism != "function" or rank is None or rank > VECTOR_RANK:
-            return None
-        return OutputPerturbation(
-            loss=self._loss(),
-            budget=self._budget,
-            norm_bound=self._norm_bound(d),
-            regularization=self.regularization,
-            insecure_seed=self.insecure_seed,
-        )
-
-    def _design(self, n: int, d: int) -> FunctionDesign | SparseVectorDesign:
-        declared: dict[str, Any] = {
-            "loss": self._loss(),
-            "budget": self._budget,
-            "norm_bound": self._norm_bound(d),
-            "regularization": self.regularization,
-            "insecure_seed": self.insecure_seed,
-        }
-        if self.mechanism == "function":
-            return FunctionRelease(**declared).design(n, d)
-        if self.mechanism != "sparse_vector":
-            raise DeclarationError(
-                f"mechanism must be 'function' or 'sparse_vector', got {self.mechanism!r}."
-            )
-        queries, beta = self.queries, self.failure_probability
-        if not 1e-12 <= beta <= 0.5:
-            raise DeclarationError(f"failure_probability must be in [1e-12, 0.5], got {beta!r}.")
-        return SparseVector(**declared, queries=queries, failure_probability=beta).design(n, d)
+    def _opening(self, d: int) -> Opening:
+        promise = {"queries": self.queries, "failure_probability": self.failure_probability}
+        return Opening(self._kernel(d), d, self.mechanism, self._declared(d), promise)
 
     def _event(self, n: int, d: int) -> Event:
-        vector = self._vector(d)
-        if vector is not None:
-            return vector.event(n, int(self._kernel(d).rank(d) or 0))
-        return self._design(n, d).event
+        return self._opening(d).event(n)
 
     def _declarations(self, d: int) -> dict[str, Any]:
         """What a transcript is tied to: another declaration would be another release."""
@@ -167,39 +157,121 @@ class InteractivePredictor(Curated):
             "columns": d,
             "budget": self._budget.to_json(),
             "regularization": lam if lam == "auto" else float(lam),
+            "mechanism": self._opening(d).mechanism,
             "classes": records.labels_out(self.classes_),
             **{name: getattr(self, name) for name in DECLARED},
         }
 
     # -- fitting -------------------------------------------------------------------------------
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
-        """Find the minimiser and open the release; spends the whole budget once."""
+    def fit(self, X: ArrayLike, y: ArrayLike) -> InteractivePredictor:
+        """Find the minimizer and open the release; spends the whole budget once."""
         if self.journal is not None:
-            journal.refuse_existing(self.journal)
+            refuse_existing(self.journal)
             self._kernel(1).to_json()  # refuses what no file can hold, before a charge
         super().fit(X, y)
-        self._open(self._declarations(int(self.n_features_in_)))
+        self._curator = opened(
+            self._declarations(int(self.n_features_in_)),
+            self.guarantee_,
+            self.__dict__.pop("_found"),
+            journal=self.journal,
+            seed=self.insecure_seed,
+        )
         return self
 
     def _run(self, data: Any, targets: Array) -> str:
+        self._found, numerics = self._opening(table_shape(data)[1]).session(data, targets)
+        return numerics
+
+    def resume(
+        self, X: ArrayLike, y: ArrayLike, transcript: Transcript | str | os.PathLike[str]
+    ) -> InteractivePredictor:
+        """Take the rows again and go on where ``transcript`` ends. Charges nothing.
+
+        The rows must be those of the first fit: that is the curator's word, since nothing kept
+        could tell without giving rows away. Another number of rows or another declaration is
+        refused. A transcript is continued once and from its end; two predictors that go on from the
+        same place would answer the same query with two noises. A release that keeps a journal is
+        continued with that journal only, from the end of what it holds.
+        """
+        found = newest(transcript, self.journal)
+        self._forget()
+        data, labels = self._table(X, y)
         n, d = table_shape(data)
-        kernel, vector = self._kernel(d), self._vector(d)
-        if vector is not None:
-            rows = MappedRows(data, targets, ExplicitMap(kernel, d))
-            release = vector.run(rows)
-            self._session = VectorSession(kernel, release.value)
-            return release.numerics
-        design = self._design(n, d)
-        minimiser = design.minimiser
-        minimum = kernel_minimum(minimiser.risk, kernel, data, targets, minimiser.tolerance)
-        if isinstance(design, FunctionDesign):
-            self._session = FunctionSession(design, kernel, minimum)
+        self.classes_ = self._two_classes(labels)
+        self._refuse_other(found, self._event(n, d), d)
+        self._refuse_unsound(data)
+        targets = self._targets(labels, self.classes_)  # the first fit was charged for this
+        if "vector" in found.state:  # it needs no rows: it is in the transcript
+            self._curator = recalled(found, self._kernel(d))
         else:
-            self._session = SparseSession(design, kernel, minimum)
-        return design.numerics
+            session, _ = self._opening(d).session(data, targets)
+            seed = self.insecure_seed
+            self._curator = resumed(found, session, journal=self.journal, seed=seed)
+        self.guarantee_ = found.guarantee
+        self.regularization_ = regularization_of(found.guarantee.event)
+        return self
+
+    def _refuse_other(self, transcript: Transcript, event: Event, d: int) -> None:
+        known = transcript.guarantee.event
+        if event.n != known.n:
+            raise DataError(f"The transcript is of {known.n} rows, these are {event.n}.")
+        mine, theirs = self._declarations(d), transcript.declarations
+        different = sorted(name for name in mine if mine[name] != theirs.get(name))
+        if different or event.to_json() != known.to_json():
+            names = ", ".join(different) or "the version of Privet"
+            raise DeclarationError(
+                f"The transcript was made with other declarations ({names}). Declare the same "
+                "again, or start a new release with fit, which costs a new budget."
+            )
+
+    # -- answering -----------------------------------------------------------------------------
+
+    def answer(self, z: ArrayLike) -> Array:
+        """Private scores, one for each query (rows of a table, or a list of objects).
+
+        A query that was asked before gets the same answer again, from the transcript.
+        """
+        check_is_fitted(self, "transcript_")
+        queries = self._table(z, reset=False)
+        if not self._objects and not np.isfinite(queries).all():
+            raise DataError("A query holds NaN or infinity.")
+        answers = self._curator.answer(queries)
+        if self._curator.exhausted and not self.__dict__.get("_said", False):
+            self._said = True
+            warnings.warn(
+                "The sparse vector has used all its updates: answers are guesses from now on, and "
+                "no error bound is promised for them.",
+                PrivetWarning,
+                stacklevel=2,
+            )
+        return answers
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """The same as ``answer``: positive for the second class."""
+        return self.answer(X)
+
+    @property
+    def publishes_queries(self) -> bool:
+        """Whether what is asked becomes public: a query lands in the transcript as it is.
+
+        Not where a vector was released: then nothing is noted.
+        """
+        return "_curator" not in self.__dict__ or self._curator.publishes
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy on these rows, not private; refused where asking would publish the rows."""
+        refuse_published(self)
+        return float(super().score(X, y, sample_weight))
 
     # -- telling -------------------------------------------------------------------------------
+
+    @property
+    def transcript_(self) -> Transcript:
+        """What was asked and answered; public."""
+        if "_curator" not in self.__dict__:
+            raise AttributeError("transcript_ is there after fit, resume or load.")
+        return self._curator.transcript
 
     @property
     def noise_sd_(self) -> float:
@@ -208,16 +280,26 @@ class InteractivePredictor(Curated):
         event = self.guarantee_.event
         if event.mechanism != "function":
             raise AttributeError("noise_sd_ is of a function release on a general kernel.")
-        return event.scale * self._norm_bound(int(self.n_features_in_))
+        return event.scale * math.sqrt(self._kernel(int(self.n_features_in_)).bound)
 
     @property
     def sparse_vector_(self) -> SparseVectorDesign:
-        """Threshold, epochs, updates allowed and error bound of the sparse vector; public."""
+        """Every public number of the sparse vector: threshold, epochs, noise, error bound."""
         check_is_fitted(self, "guarantee_")
-        design = self._design(self.guarantee_.event.n, int(self.n_features_in_))
+        design = self._opening(int(self.n_features_in_)).design(self.guarantee_.event.n)
         if not isinstance(design, SparseVectorDesign):
-            raise AttributeError("sparse_vector_ is of mechanism='sparse_vector'.")
+            raise AttributeError("The attribute is of mechanism='sparse_vector'.")
         return design
+
+    @property
+    def error_bound_(self) -> float:
+        """No answer of the sparse vector is further off, with the promised probability."""
+        return self.sparse_vector_.error
+
+    @property
+    def updates_allowed_(self) -> int:
+        """How many corrections the sparse vector can make."""
+        return self.sparse_vector_.epochs
 
     @property
     def updates_(self) -> int:
@@ -227,18 +309,20 @@ class InteractivePredictor(Curated):
     @property
     def exhausted_(self) -> bool:
         """Whether the sparse vector's guesses are final."""
-        return self.updates_ >= self.sparse_vector_.epochs
+        return self.updates_ >= self.updates_allowed_
 
-    def _say(self, session: Session) -> None:
-        spent = isinstance(session, SparseSession) and session.exhausted
-        if spent and not self.__dict__.get("_said", False):
-            self._said = True
-            warnings.warn(
-                "The sparse vector has used all its updates: answers are guesses from now on, and "
-                "no error bound is promised for them.",
-                PrivetWarning,
-                stacklevel=4,
-            )
+    def __getstate__(self) -> Any:
+        if "_curator" in self.__dict__:
+            self._curator.refuse_copy()
+        return super().__getstate__()
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the transcript: queries, answers and parameters, never a row."""
+        check_is_fitted(self, "transcript_")
+        self._kernel(int(self.n_features_in_)).to_json()
+        self.transcript_.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> InteractivePredictor:
@@ -247,28 +331,23 @@ class InteractivePredictor(Curated):
         A kernel with few explicit features needs no rows: its release is in the transcript.
         """
         transcript = load_transcript(path)
-        try:
+        with records.understood():
             return cls._recalled(transcript)
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError(
-                "The transcript is intact but not one that this Privet reads."
-            ) from error
 
     @classmethod
     def _recalled(cls, transcript: Transcript) -> InteractivePredictor:
         told = transcript.declarations
         classes = records.labels_in(told["classes"])
         predictor = cls(
-            kernel_from_json(told["kernel"]),
             budget_from_json(told["budget"]),
-            told["regularization"],
+            kernel=kernel_from_json(told["kernel"]),
+            mechanism=told["mechanism"],
+            regularization=told["regularization"],
             classes=classes.tolist(),
             **{name: told[name] for name in DECLARED},
         )
-        predictor.classes_, predictor.transcript_ = classes, transcript
-        predictor.n_features_in_ = int(told["columns"])
-        predictor._take(transcript.guarantee)
-        predictor._recalled_vector(transcript, predictor.n_features_in_)
+        predictor.classes_, predictor.n_features_in_ = classes, int(told["columns"])
+        predictor._curator = recalled(transcript, predictor._kernel(predictor.n_features_in_))
+        predictor.guarantee_ = transcript.guarantee
+        predictor.regularization_ = regularization_of(transcript.guarantee.event)
         return predictor

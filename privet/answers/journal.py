@@ -1,7 +1,8 @@
 """A journal is one file in one place, and goes on from its end only.
 
     journal        header with the release's identity and place, one line a batch, one a resumption
-    journal.end    the digest of the newest line: a journal that was put back from a copy is older
+    journal.end    the digest of the newest line: a journal that was put back from a copy is older;
+                   before the first answer also the lines that open the journal
 
 A release that was continued twice from the same place answers one query with two noises, and only
 one of them is paid for. So a journalled release is continued with its own journal or not at all:
@@ -55,23 +56,38 @@ def refuse_existing(path: Place) -> None:
 
 
 def begin(path: Place, transcript: Transcript) -> None:
-    """Open the journal of a new release."""
+    """Open the journal of a new release: first the file .end, with all that the journal will hold.
+
+    A crash between the two leaves a release that was paid for and that nobody has asked yet;
+    ``finish_opening`` writes the journal then. Once something was answered the opening is gone
+    from .end, so a journal that is missing later is not begun again.
+    """
     transcript.place = place_of(path, transcript.identity)
     transcript.path = os.fspath(path)
     lines = [transcript.header(), {"state": transcript.state}]
-    transcript.digest = records.write(path, lines, replace=False)
-    _mark(path, transcript)
+    transcript.digest = records.last_digest(lines)
+    records.write(end_of(path), [_end(transcript), {"opening": lines}], replace=False)
+    records.write(path, lines, replace=False)
+
+
+def finish_opening(path: Place) -> None:
+    """Write a journal that a crash kept from being written; nothing was answered from it."""
+    if os.path.exists(path) or not end_of(path).exists():
+        return
+    found, _ = records.read(end_of(path))
+    if len(found) == 2 and "opening" in found[1]:
+        records.write(path, found[1]["opening"], replace=False)
 
 
 def append(path: Place, transcript: Transcript, record: records.Record) -> None:
     """One more line, on disk when this returns; refused where another has gone on before."""
     transcript.digest = records.append(path, record, transcript.digest)
-    _mark(path, transcript)
+    records.write(end_of(path), [_end(transcript)])
 
 
-def _mark(path: Place, transcript: Transcript) -> None:
-    end = {"format": records.FORMAT, "identity": transcript.identity, "digest": transcript.digest}
-    records.write(end_of(path), [end])
+def _end(transcript: Transcript) -> records.Record:
+    known = {"identity": transcript.identity, "digest": transcript.digest}
+    return {"format": records.FORMAT, **known}
 
 
 def reopened(path: Place | None, transcript: Transcript) -> Transcript:

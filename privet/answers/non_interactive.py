@@ -13,11 +13,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from privet._checks import is_number
 from privet._types import Array
+from privet.answers.answering import budget_first, failure_share
 from privet.answers.dual import kernel_minimum
 from privet.answers.expansion import ReleasedExpansion
 from privet.errors import DeclarationError
 from privet.features.kernel import Kernel, count
+from privet.features.named import declared_kernel
 from privet.features.numeric import Linear
 from privet.grid import grid_exponent, round_to_grid
 from privet.mechanisms.distinguishing import (
@@ -38,46 +41,60 @@ class NonInteractiveClassifier(ReleasedExpansion):
 
     Parameters
     ----------
-    kernel : Kernel, or "gaussian", "laplacian", "matern"
-        ``Linear`` needs no net.
-    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP
-    net : table, float or None
+    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP, default 1.0
+        What one fit may cost.
+    kernel : "auto", Kernel, "gaussian", "laplacian" or "matern", default "auto"
+        "auto" is ``Linear()``, rows clipped to norm 1, without a net, and "gaussian" with one.
+    net : table, list of objects, float or None, default None
         Public points to draw from, at most 100,000; a number is the spacing of a grid in the ball
-        of radius ``net_radius``. Not for the linear kernel.
-    net_radius : float
-    rounds : int or "auto"
+        of radius ``net_radius``. The linear kernel draws from its whole ball and takes none.
+    net_radius : float, default 1.0
+        Of the grid.
+    rounds : int or "auto", default "auto"
         "auto" makes the error bound smallest.
-    failure_probability : float
+    failure_probability : float, default 0.05
         Of the error bound; it also decides which corrections are left out as noise.
-    regularization, loss, h, classes, ledger, dataset, insecure_seed : as in the other models
+    regularization, loss, h, classes, ledger, dataset, insecure_seed :
+        As in ``InteractivePredictor``.
 
     Attributes
     ----------
     points_, dual_coef_ : drawn points and weights, released
-    guarantee_, classes_, regularization_
+    guarantee_, classes_, regularization_ : as in ``InteractivePredictor``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import ZCDP
+    >>> from privet.kernels import Linear, NonInteractiveClassifier
+    >>> X = np.random.default_rng(0).normal(size=(5000, 2))
+    >>> model = NonInteractiveClassifier(ZCDP(20.0), kernel=Linear(3.0)).fit(X, X[:, 0] > 0)
+    >>> model.predict([[2.0, 0.0], [-2.0, 0.0]])
+    array([ True, False])
     """
 
     kept: ClassVar[tuple[str, ...]] = ("regularization", "loss", "h", "failure_probability")
 
+    @budget_first("kernel", "budget")
     def __init__(
         self,
-        kernel: str | Kernel = "gaussian",
         budget: Budget | float = 1.0,
         *,
+        kernel: str | Kernel = "auto",
         net: Any = None,
         net_radius: float = 1.0,
         rounds: int | Literal["auto"] = "auto",
         failure_probability: float = 0.05,
         regularization: float | Literal["auto"] = "auto",
-        loss: Literal["logistic", "huber"] = "logistic",
+        loss: Literal["logistic", "huber", "smooth_hinge"] = "logistic",
         h: float = 0.5,
         classes: Any = None,
         ledger: Any = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:
-        self.kernel = kernel
         self.budget = budget
+        self.kernel = kernel
         self.net = net
         self.net_radius = net_radius
         self.rounds = rounds
@@ -92,9 +109,14 @@ class NonInteractiveClassifier(ReleasedExpansion):
 
     # -- declarations --------------------------------------------------------------------------
 
+    def _kernel(self, d: int) -> Kernel:
+        if self.kernel != "auto":
+            return super()._kernel(d)
+        return Linear() if self.net is None else declared_kernel("gaussian", "auto", 1.5, d, None)
+
     def _points(self, d: int) -> Any:
         """The declared net; None for the linear kernel, which draws from the whole ball."""
-        if isinstance(self.kernel, Linear):
+        if isinstance(self._kernel(d), Linear):
             if self.net is not None:
                 raise DeclarationError("The linear kernel draws from the whole ball: drop net=.")
             return None
@@ -104,13 +126,10 @@ class NonInteractiveClassifier(ReleasedExpansion):
                 "ball of radius net_radius. In more than a few columns no net is fine enough; use "
                 "KernelSVC there."
             )
-        points = self.net
-        if isinstance(self.net, int | float) and not isinstance(self.net, bool):
-            points = ball_net(d, float(self.net_radius), float(self.net))
-        elif not self._objects:
-            points = np.array(self.net, dtype=np.float64)
-            if points.ndim != 2 or points.shape[1] != d or not np.isfinite(points).all():
-                raise DeclarationError(f"net must be a table of {d} columns of numbers.")
+        if is_number(self.net):
+            points: Any = ball_net(d, float(self.net_radius), float(self.net))
+        else:
+            points = self._declared_points("net", self.net, d)
         if not 1 <= count(points) <= LARGEST_NET:
             raise DeclarationError(
                 f"The net has {count(points)} points; from 1 to {LARGEST_NET} can be scored."
@@ -118,18 +137,12 @@ class NonInteractiveClassifier(ReleasedExpansion):
         return points
 
     def _design(self, n: int, d: int) -> DistinguishingDesign:
-        points, beta = self._points(d), self.failure_probability
-        if not 1e-12 <= beta <= 0.5:
-            raise DeclarationError(f"failure_probability must be in [1e-12, 0.5], got {beta!r}.")
+        points = self._points(d)
         return Distinguishing(
-            loss=self._loss(),
-            budget=self._budget,
-            norm_bound=self._norm_bound(d),
-            regularization=self.regularization,
-            insecure_seed=self.insecure_seed,
+            **self._declared(d),
             space=Space(d, 0 if points is None else count(points)),
             rounds=self.rounds,
-            failure_probability=beta,
+            failure_probability=failure_share(self.failure_probability),
         ).design(n)
 
     def _event(self, n: int, d: int) -> Event:

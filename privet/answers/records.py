@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,14 @@ def write(path: str | os.PathLike[str], records: Iterable[Record], *, replace: b
         text, digest = line(record, digest)
         lines.append(text)
     write_whole(path, "".join(lines), replace=replace)
+    return digest
+
+
+def last_digest(records: Iterable[Record]) -> str:
+    """What ``write`` will return for these records."""
+    digest = GENESIS
+    for record in records:
+        _, digest = line(record, digest)
     return digest
 
 
@@ -111,6 +120,17 @@ def _parsed(text: bytes, name: str) -> Record:
         return dict(json.loads(text, parse_constant=refuse))
     except (ValueError, TypeError, RecursionError) as error:
         raise DataError(f"{name} holds something that is not a record.") from error
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """An intact file that holds something else than expected is refused with a sentence."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError("The file is intact but not one that this Privet reads.") from error
 
 
 def labels_out(classes: NDArray[Any]) -> list[Any]:

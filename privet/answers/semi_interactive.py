@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from privet._types import Array
+from privet.answers.answering import budget_first
 from privet.answers.dual import kernel_minimum
 from privet.answers.expansion import ReleasedExpansion
 from privet.bisection import largest
@@ -36,7 +37,7 @@ from privet.privacy import Budget, Event
 from privet.randomness import source
 from privet.rows.mapped import MappedRows
 
-METHODS = ("span", "kernel_noise", "tddl")
+MECHANISMS = ("span", "kernel_noise", "tddl")
 
 
 class SemiInteractiveClassifier(ReleasedExpansion):
@@ -44,42 +45,58 @@ class SemiInteractiveClassifier(ReleasedExpansion):
 
     Parameters
     ----------
+    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP, default 1.0
+        What one fit may cost.
     public_points : table or list of objects
         Unlabelled, public, like the rows that will be classified. They are released with the model.
-    kernel : Kernel, or "gaussian", "laplacian", "matern"
-    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP
-    method : "span" (default, the most accurate), "kernel_noise" or "tddl"
-    regularization : float or "auto"
-    loss : "logistic" or "huber"; h : half-width of the Huber hinge's knee
-    classes, ledger, dataset, insecure_seed : as in the other models
+        There is no default: what is public only the user can say.
+    kernel : Kernel, "gaussian", "laplacian" or "matern", default "gaussian"
+        A name takes its width from the number of columns.
+    mechanism : "span", "kernel_noise" or "tddl", default "span"
+        Where the noise goes: into the objective in the span of the points (the most accurate), onto
+        the minimizer's projection on that span, or onto its predictions at the points.
+    regularization, loss, h, classes, ledger, dataset, insecure_seed :
+        As in ``InteractivePredictor``.
 
     Attributes
     ----------
     points_, dual_coef_ : the public points and their released weights
-    guarantee_, classes_, regularization_
+    guarantee_, classes_, regularization_ : as in ``InteractivePredictor``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import ZCDP
+    >>> from privet.kernels import SemiInteractiveClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X, public = rng.normal(size=(2000, 2)), rng.normal(size=(40, 2))
+    >>> model = SemiInteractiveClassifier(ZCDP(5.0), public_points=public).fit(X, X[:, 0] > 0)
+    >>> model.predict([[1.5, 0.0], [-1.5, 0.0]])
+    array([ True, False])
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("method", "regularization", "loss", "h")
+    kept: ClassVar[tuple[str, ...]] = ("mechanism", "regularization", "loss", "h")
 
+    @budget_first("public_points", method="mechanism")
     def __init__(
         self,
-        public_points: Any = None,
-        *,
-        kernel: str | Kernel = "gaussian",
         budget: Budget | float = 1.0,
-        method: Literal["span", "kernel_noise", "tddl"] = "span",
+        *,
+        public_points: Any = None,
+        kernel: str | Kernel = "gaussian",
+        mechanism: Literal["span", "kernel_noise", "tddl"] = "span",
         regularization: float | Literal["auto"] = "auto",
-        loss: Literal["logistic", "huber"] = "logistic",
+        loss: Literal["logistic", "huber", "smooth_hinge"] = "logistic",
         h: float = 0.5,
         classes: Any = None,
         ledger: Any = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:
+        self.budget = budget
         self.public_points = public_points
         self.kernel = kernel
-        self.budget = budget
-        self.method = method
+        self.mechanism = mechanism
         self.regularization = regularization
         self.loss = loss
         self.h = h
@@ -93,47 +110,29 @@ class SemiInteractiveClassifier(ReleasedExpansion):
     def _points(self, d: int) -> Any:
         if self.public_points is None or count(self.public_points) == 0:
             raise DeclarationError("public_points must hold at least one public point.")
-        if self._objects:
-            return list(self.public_points)
-        points = np.array(self.public_points, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != d or not np.isfinite(points).all():
-            raise DeclarationError(f"public_points must be a table of {d} columns of numbers.")
-        return points
+        return self._declared_points("public_points", self.public_points, d)
 
     def _objective(self, d: int) -> ObjectivePerturbation:
-        return ObjectivePerturbation(
-            loss=self._loss(),
-            budget=self._budget,
-            norm_bound=self._norm_bound(d),
-            regularization=self.regularization,
-            insecure_seed=self.insecure_seed,
-        )
+        return ObjectivePerturbation(**self._declared(d))
 
     def _design(self, n: int, d: int) -> ProjectionDesign:
         kernel, points = self._kernel(d), self._points(d)
-        radius = self._norm_bound(d)
         basis = span(kernel, points)[0]
         stretch, size = coordinate_stretch(basis), basis.shape[1]
-        if self.method == "tddl":
+        if self.mechanism == "tddl":
             top = float(scipy.linalg.eigvalsh(kernel(points, points))[-1]) * (1.0 + 1e-9)
             size = count(points)
-            stretch = prediction_stretch(radius, size, top)
-        return Projection(
-            loss=self._loss(),
-            budget=self._budget,
-            norm_bound=radius,
-            regularization=self.regularization,
-            insecure_seed=self.insecure_seed,
-            size=size,
-            of="predictions" if self.method == "tddl" else "coordinates",
-            stretch=stretch,
-        ).design(n)
+            stretch = prediction_stretch(math.sqrt(kernel.bound), size, top)
+        of: Literal["predictions", "coordinates"] = (
+            "predictions" if self.mechanism == "tddl" else "coordinates"
+        )
+        return Projection(**self._declared(d), size=size, of=of, stretch=stretch).design(n)
 
     def _event(self, n: int, d: int) -> Event:
-        if self.method not in METHODS:
-            names = ", ".join(repr(name) for name in METHODS)
-            raise DeclarationError(f"method must be one of {names}, got {self.method!r}.")
-        if self.method == "span":
+        if self.mechanism not in MECHANISMS:
+            names = ", ".join(repr(name) for name in MECHANISMS)
+            raise DeclarationError(f"mechanism must be one of {names}, got {self.mechanism!r}.")
+        if self.mechanism == "span":
             return self._objective(d).event(n, count(self._points(d)))
         return self._design(n, d).event
 
@@ -147,7 +146,7 @@ class SemiInteractiveClassifier(ReleasedExpansion):
         n, d = table_shape(data)
         kernel, points = self._kernel(d), self._points(d)
         self.points_ = points
-        if self.method == "span":
+        if self.mechanism == "span":
             basis = whitener(kernel, points)
             rows = MappedRows(data, targets, LandmarkMap(kernel, points, basis))
             release = self._objective(d).run(rows)
@@ -157,7 +156,7 @@ class SemiInteractiveClassifier(ReleasedExpansion):
         minimum = kernel_minimum(minimiser.risk, kernel, data, targets, minimiser.tolerance)
         basis, values = span(kernel, points)
         predictions, randomness = minimum(points), source(self.insecure_seed)
-        if self.method == "tddl":
+        if self.mechanism == "tddl":
             noisy = basis.T @ design.perturb(predictions, randomness)
             radius = minimiser.norm
         else:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._types import Array
-from privet.answers.records import FORMAT, Record, queries_in, queries_out, read, write
+from privet.answers.records import FORMAT, Record, queries_in, queries_out, read, understood, write
 from privet.errors import DataError
 from privet.privacy.guarantee import Guarantee, guarantee_from_json
 
@@ -141,7 +141,7 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
     head, *rest = records
     if head.get("model") != "InteractivePredictor":
         raise DataError("The file holds another model's release, not a transcript.")
-    try:
+    with understood():
         batches = [batch_from_json(record) for record in rest if "queries" in record]
         states = [record["state"] for record in rest if "state" in record]
         return Transcript(
@@ -155,5 +155,3 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
             place=str(head.get("place", "")),
             resumed=max((int(record.get("resumed", 0)) for record in rest), default=0),
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DataError("The transcript is intact but not one that this Privet reads.") from error

@@ -1,5 +1,10 @@
-"""Losses on scores, and the registry that the laws run over."""
+"""Losses on scores: the registry that the laws run over, and the words that ``loss=`` takes."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from privet.errors import DeclarationError
 from privet.losses.base import Loss
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss, SmoothHinge
 from privet.losses.multiclass import JointHuber, MulticlassLoss, Softmax, sum_zero_basis
@@ -7,6 +12,17 @@ from privet.losses.multiclass import JointHuber, MulticlassLoss, Softmax, sum_ze
 #: Every loss by its name; a law that holds for losses is tested on all of these.
 LOSSES: dict[str, type[Loss]] = {
     loss.name: loss for loss in (Logistic, HuberHinge, SmoothHinge, Softmax, JointHuber)
+}
+
+#: What ``loss=`` may say everywhere, and the loss behind it for two classes and for more.
+_TWO: dict[str, Callable[[float], MarginLoss]] = {
+    "logistic": lambda h: Logistic(),
+    "huber": HuberHinge,
+    "smooth_hinge": SmoothHinge,
+}
+_MORE: dict[str, Callable[[int, float], MulticlassLoss]] = {
+    "logistic": lambda classes, h: Softmax(classes),
+    "huber": JointHuber,
 }
 
 __all__ = [
@@ -19,5 +35,25 @@ __all__ = [
     "MulticlassLoss",
     "SmoothHinge",
     "Softmax",
+    "margin_loss",
+    "named_loss",
     "sum_zero_basis",
 ]
+
+
+def margin_loss(name: str, h: float, among: Collection[str] = tuple(_TWO)) -> MarginLoss:
+    """The two-class loss of that name; ``h`` is the half-width of a hinge's knee."""
+    if name not in _TWO or name not in among:
+        *others, last = [repr(known) for known in among]
+        raise DeclarationError(f"loss must be {', '.join(others)} or {last}, got {name!r}.")
+    return _TWO[name](h)
+
+
+def named_loss(name: str, classes: int, h: float, among: Collection[str] = tuple(_TWO)) -> Loss:
+    """The loss of that name for so many classes; one budget serves all of them."""
+    two = margin_loss(name, h, among)
+    if classes == 2:
+        return two
+    if name not in _MORE:
+        raise DeclarationError("More than two classes need loss='huber' (the joint Huber loss).")
+    return _MORE[name](classes, h)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
-from privet.errors import DeclarationError
-from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
+from privet.losses import Logistic, Loss, Softmax, named_loss
 from privet.models._base import PrivateLinearClassifier
 from privet.models.exported import exported
 from privet.privacy.budget import Budget
@@ -156,19 +155,7 @@ class LinearSVC(PrivateLinearClassifier):
         self.h = h
 
     def _loss(self, n_classes: int) -> Loss:
-        kinds: dict[str, type[HuberHinge] | type[SmoothHinge]] = {
-            "huber": HuberHinge,
-            "smooth_hinge": SmoothHinge,
-        }
-        if self.loss not in kinds:
-            raise DeclarationError(f"loss must be 'huber' or 'smooth_hinge', got {self.loss!r}.")
-        if n_classes == 2:
-            return kinds[self.loss](self.h)
-        if self.loss != "huber":
-            raise DeclarationError(
-                "More than two classes need loss='huber' (the joint Huber loss)."
-            )
-        return JointHuber(n_classes, self.h)
+        return named_loss(self.loss, n_classes, self.h, among=("huber", "smooth_hinge"))
 
     def to_sklearn(self) -> Any:
         """A pipeline of the clipping and a ``sklearn.svm.LinearSVC``.

@@ -50,27 +50,32 @@ def answers(way: str, unit: float, budget: Any) -> Array:
     linear, x, z = Linear(2.0 * unit), unit * X, unit * Z
     model: Any
     if way == "non-interactive, linear":
-        model = NonInteractiveClassifier(linear, **declared(unit, budget, rounds=5))
+        model = NonInteractiveClassifier(kernel=linear, **declared(unit, budget, rounds=5))
     elif way == "non-interactive, net":
         model, x, z = (
-            NonInteractiveClassifier(scaled(unit), net=list(Z), **declared(unit, budget, rounds=5)),
+            NonInteractiveClassifier(
+                kernel=scaled(unit), net=list(Z), **declared(unit, budget, rounds=5)
+            ),
             list(X),
             list(Z),
         )
     elif way.startswith("semi-interactive"):
         method: Any = way.split(", ")[1]
         model = SemiInteractiveClassifier(
-            unit * queries(8), kernel=linear, method=method, **declared(unit, budget)
+            public_points=unit * queries(8),
+            kernel=linear,
+            mechanism=method,
+            **declared(unit, budget),
         )
     elif way == "interactive, vector":
-        model = InteractivePredictor(linear, **declared(unit, budget))
+        model = InteractivePredictor(kernel=linear, **declared(unit, budget))
     elif way == "interactive, sparse vector":
         more = {"mechanism": "sparse_vector", "queries": 100, "regularization": 2.0 * unit**2}
         x, z = unit * np.sign(X) * [2.0, 0.0, 0.0], unit * np.sign(Z) * [2.0, 0.0, 0.0]
-        model = InteractivePredictor(linear, **declared(unit, budget, **more))
+        model = InteractivePredictor(kernel=linear, **declared(unit, budget, **more))
     else:
         model, x, z = (
-            InteractivePredictor(scaled(unit), **declared(unit, ZCDP(50.0))),
+            InteractivePredictor(kernel=scaled(unit), **declared(unit, ZCDP(50.0))),
             [*map(tuple, X)],
             [*map(tuple, Z)],
         )
@@ -103,7 +108,7 @@ def test_answers_are_the_same_in_other_units(way: str, budget: Any, unit: float)
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"2^{int(np.log2(unit))}")
 def test_drawn_weights_are_on_a_grid_below_their_noise(unit: float) -> None:
     """Neither finer than the noise asks for, which carries bits, nor so coarse as to be zero."""
-    model = NonInteractiveClassifier(Linear(unit), **declared(unit, ZCDP(50.0), rounds=5))
+    model = NonInteractiveClassifier(kernel=Linear(unit), **declared(unit, ZCDP(50.0), rounds=5))
     weights = model.fit(unit * X, Y).points_[0] * model.dual_coef_[0]
     noise = model._design(len(Y), 3).numeric.coordinate_sd / unit
     assert float(np.abs(weights).max()) > 0.01 * noise
@@ -117,7 +122,9 @@ def test_a_polynomial_kernel_in_other_units() -> None:
     for unit in UNITS:
         kernels = (Polynomial(2, 1.0, 1.0, 2.0), Polynomial(2, unit**-2, 1.0, 2.0 * unit))
         here, there = (
-            InteractivePredictor(kernel, **declared(1.0, ZCDP(50.0))).fit(a * X, Y).answer(a * Z)
+            InteractivePredictor(kernel=kernel, **declared(1.0, ZCDP(50.0)))
+            .fit(a * X, Y)
+            .answer(a * Z)
             for kernel, a in zip(kernels, (1.0, unit), strict=True)
         )
         assert there == pytest.approx(here, rel=1e-6, abs=1e-9)

@@ -99,6 +99,29 @@ def test_a_journal_that_was_put_back_is_refused(tmp_path: Path) -> None:
         predictor(path).fit(X, Y)
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(1.0)], ids=["session", "vector"])
+def test_a_crash_while_the_journal_is_opened_loses_nothing(kernel: Any, tmp_path: Path) -> None:
+    """The file .end is written first and holds the opening, until something was answered."""
+    path = tmp_path / "journal"
+    model = predictor(path, kernel=kernel).fit(X, Y)
+    opening = path.read_bytes()
+    path.unlink()  # the state after a crash between the two files: nobody has asked yet
+    forget_process()
+    again = predictor(path, kernel=kernel).resume(X, Y, path)
+    assert path.read_bytes().startswith(opening)
+    assert again.transcript_.identity == model.transcript_.identity
+    assert again.guarantee_ == model.guarantee_
+    known = again.answer(Z[:2])
+    assert np.isfinite(known).all()
+    if again.publishes_queries:  # once answered, a missing journal is missing
+        path.unlink()
+        forget_process()
+        with pytest.raises((DataError, FileNotFoundError)):
+            predictor(path, kernel=kernel).resume(X, Y, path)
+        with pytest.raises(DataError, match="missing"):
+            predictor(path, kernel=kernel).resume(X, Y, again.transcript_)
+
+
 def test_a_transcript_goes_on_from_its_end_within_a_process(tmp_path: Path) -> None:
     model = predictor().fit(X, Y)
     model.answer(Z[:2])
@@ -217,9 +240,9 @@ def test_rows_are_taken_again_as_often_as_the_sensitivity_covers(tmp_path: Path)
         predictor().resume(X, Y, model.transcript_)
     model.transcript_.resumed = 62
     again = predictor().resume(X, Y, model.transcript_)
-    known = again._design(len(Y), 3).minimiser
+    known = again._opening(3).design(len(Y)).minimiser
     for each in (model, again):
-        found = each._session._predict  # type: ignore[union-attr]
+        found = each._curator.session._predict  # type: ignore[union-attr]
         assert found.gradient <= known.tolerance
     again.save(tmp_path / "t")
     assert load_transcript(tmp_path / "t").resumed == 63

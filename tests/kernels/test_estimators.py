@@ -135,8 +135,8 @@ def test_an_extreme_row_is_no_reason_to_refuse(kernel: Kernel, value: float) -> 
     models: list[Any] = [
         KernelSVC(5.0, kernel=kernel, public_points=points),
         KernelSVC(5.0, kernel=kernel, public_points=points, column_weights=[2.0, 3.0]),
-        InteractivePredictor(kernel, BUDGET),
-        SemiInteractiveClassifier(points, kernel=kernel, budget=5.0),
+        InteractivePredictor(BUDGET, kernel=kernel),
+        SemiInteractiveClassifier(5.0, public_points=points, kernel=kernel),
     ]
     if isinstance(kernel, Gaussian | Laplacian | Matern):
         models.append(KernelSVC(5.0, kernel=kernel))

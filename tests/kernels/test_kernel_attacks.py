@@ -26,12 +26,12 @@ def test_a_minimiser_of_zero_looks_like_any_other(kernel: Any, flipped: int) -> 
     """Twenty equal rows with balanced labels, and the same with one label changed."""
     x, y = np.full((20, 2), 0.3), np.array([0, 1] * 10)
     y[0] = flipped
-    predictor = InteractivePredictor(kernel, budget=ZCDP(1.0), regularization=0.5).fit(x, y)
+    predictor = InteractivePredictor(ZCDP(1.0), kernel=kernel, regularization=0.5).fit(x, y)
     assert np.isfinite(predictor.decision_function(np.zeros((2, 2)))).all()
     public = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]])
     for method in ("span", "kernel_noise", "tddl"):
         SemiInteractiveClassifier(
-            public_points=public, kernel=kernel, budget=ZCDP(1.0), regularization=0.5, method=method
+            ZCDP(1.0), public_points=public, kernel=kernel, regularization=0.5, mechanism=method
         ).fit(x, y)
 
 
@@ -64,10 +64,12 @@ def _fails(kind: str) -> SuppliedKernel:
 WORDS, LABELS = ["a", "b", "target", "c"] * 5, [0, 1, 1, 0] * 5
 ANSWERING: dict[str, Any] = {
     "interactive": lambda **told: InteractivePredictor(**told),
-    "tddl": lambda **told: SemiInteractiveClassifier(["a", "b"], method="tddl", **told),
+    "tddl": lambda **told: SemiInteractiveClassifier(
+        public_points=["a", "b"], mechanism="tddl", **told
+    ),
     "non-interactive": lambda **told: NonInteractiveClassifier(net=["a", "b"], **told),
     "landmarks": lambda **told: KernelSVC(public_points=["a", "b"], **told),
-    "span": lambda **told: SemiInteractiveClassifier(["a", "b"], **told),
+    "span": lambda **told: SemiInteractiveClassifier(public_points=["a", "b"], **told),
 }
 
 

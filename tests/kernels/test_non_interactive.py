@@ -31,7 +31,7 @@ def fresh() -> InsecureSeed:
 
 def linear(**changed: Any) -> NonInteractiveClassifier:
     told: dict[str, Any] = {"budget": ZCDP(50.0), "regularization": 0.1, "classes": [0, 1]}
-    return NonInteractiveClassifier(Linear(2.0), **{**told, **changed})
+    return NonInteractiveClassifier(kernel=Linear(2.0), **{**told, **changed})
 
 
 def net(**changed: Any) -> NonInteractiveClassifier:
@@ -42,7 +42,7 @@ def net(**changed: Any) -> NonInteractiveClassifier:
         "net": 0.5,
         "net_radius": 2.0,
     }
-    return NonInteractiveClassifier(Gaussian(0.5), **{**told, **changed})
+    return NonInteractiveClassifier(kernel=Gaussian(0.5), **{**told, **changed})
 
 
 @pytest.mark.parametrize("make", [linear, net])
@@ -132,6 +132,6 @@ def test_strings_from_a_declared_net() -> None:
     words = ["abab", "aaab", "bbab", "baba", "bbbb", "aabb"] * 10
     labels = [int("bab" in word) for word in words]
     fitted = NonInteractiveClassifier(
-        Spectrum(2), ZCDP(500.0), net=["abab", "bbbb", "aaaa", "ba"], rounds=10
+        ZCDP(500.0), kernel=Spectrum(2), net=["abab", "bbbb", "aaaa", "ba"], rounds=10
     ).fit(words, labels)
     assert set(fitted.points_) <= {"abab", "bbbb", "aaaa", "ba"}

@@ -85,7 +85,9 @@ def test_no_evaluated_row_lands_in_the_transcript(mechanism: str, way: str, tmp_
 
 
 def test_cross_validation_asks_nothing() -> None:
-    model = InteractivePredictor(Gaussian(0.5), ZCDP(50.0), 0.01, classes=[0, 1])
+    model = InteractivePredictor(
+        ZCDP(50.0), kernel=Gaussian(0.5), regularization=0.01, classes=[0, 1]
+    )
     with pytest.raises(DeclarationError, match="transcript"):
         cross_val_score(model, X, Y, cv=2, error_score="raise")
 

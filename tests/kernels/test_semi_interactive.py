@@ -12,7 +12,7 @@ from scipy import stats
 
 from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet.answers.dual import kernel_minimum
-from privet.answers.semi_interactive import METHODS, shortest_fit, span
+from privet.answers.semi_interactive import MECHANISMS, shortest_fit, span
 from privet.audit.finding import FALSE_ALARM
 from privet.errors import DataError, DeclarationError
 from privet.kernels import Gaussian, Polynomial, SemiInteractiveClassifier, Spectrum
@@ -28,13 +28,13 @@ Z = queries(30)
 
 def model(**changed: Any) -> SemiInteractiveClassifier:
     told: dict[str, Any] = {"kernel": KERNEL, "budget": ZCDP(5.0), "classes": [0, 1]}
-    return SemiInteractiveClassifier(Z, **{**told, **changed})
+    return SemiInteractiveClassifier(public_points=Z, **{**told, **changed})
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MECHANISMS)
 @pytest.mark.parametrize("budget", [PureDP(5.0), ZCDP(5.0), ApproxDP(2.0, 1e-6)], ids=str)
 def test_fit_save_load(method: str, budget: Budget, tmp_path: Path) -> None:
-    fitted = model(method=method, budget=budget).fit(X, Y)
+    fitted = model(mechanism=method, budget=budget).fit(X, Y)
     assert fitted.dual_coef_.shape == (len(Z),)
     assert fitted.guarantee_.budget == budget
     assert fitted.guarantee_.private
@@ -56,7 +56,7 @@ def test_fit_save_load(method: str, budget: Budget, tmp_path: Path) -> None:
 def test_what_gets_noise_moves_by_at_most_the_declared_sensitivity(
     kernel: Any, method: str
 ) -> None:
-    made = model(kernel=kernel, method=method, regularization=0.05)
+    made = model(kernel=kernel, mechanism=method, regularization=0.05)
     design = made._design(len(Y), 3)
     basis, _ = span(kernel, Z)
     risk, largest = design.minimiser.risk, 0.0
@@ -76,7 +76,7 @@ def test_what_gets_noise_moves_by_at_most_the_declared_sensitivity(
 
 
 def test_pure_predictions_move_by_at_most_their_l1_sensitivity() -> None:
-    made = model(method="tddl", budget=PureDP(1.0), regularization=0.05)
+    made = model(mechanism="tddl", budget=PureDP(1.0), regularization=0.05)
     design = made._design(len(Y), 3)
     assert design.noise.dimension == 1
     assert design.noise.scale == pytest.approx(design.event.sensitivity)
@@ -91,7 +91,7 @@ def test_pure_predictions_move_by_at_most_their_l1_sensitivity() -> None:
 @pytest.mark.parametrize("method", ["kernel_noise", "tddl"])
 @pytest.mark.parametrize("budget", [ZCDP(1e-3), PureDP(0.1)], ids=str)
 def test_noise_is_added_and_is_as_large_as_declared(method: str, budget: Budget) -> None:
-    made = model(method=method, budget=budget, regularization=0.05)
+    made = model(mechanism=method, budget=budget, regularization=0.05)
     design, source = made._design(len(Y), 3), SystemRandomness()
     drawn = [design.perturb(np.zeros(design.size), source) for _ in range(60)]
     noise = design.noise
@@ -129,17 +129,17 @@ def test_the_default_is_more_accurate_than_the_papers_learner() -> None:
     x, y = table(1500)
     errors = {}
     for method in ("span", "tddl"):
-        fits = [model(method=method, budget=ZCDP(0.5)).fit(x, y) for _ in range(5)]
+        fits = [model(mechanism=method, budget=ZCDP(0.5)).fit(x, y) for _ in range(5)]
         errors[method] = np.mean([(m.predict(x) != y).mean() for m in fits])
     assert errors["span"] < errors["tddl"]
-    assert SemiInteractiveClassifier().method == "span"
+    assert SemiInteractiveClassifier().mechanism == "span"
 
 
 def test_one_reservation(tmp_path: Path) -> None:
     ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
     ledger.open("people", ZCDP(5.0))
-    for method in METHODS:
-        bad = model(method=method, ledger=ledger, dataset="people")
+    for method in MECHANISMS:
+        bad = model(mechanism=method, ledger=ledger, dataset="people")
         with pytest.raises(DataError):
             bad.fit(np.where(X > 2.0, np.nan, X), Y)
     assert [entry.kind for entry in ledger.entries("people")] == ["open"]
@@ -151,15 +151,15 @@ def test_strings_and_refusals() -> None:
     words = ["abab", "aaab", "bbab", "baba", "bbbb", "aabb"] * 10
     labels = [int("bab" in word) for word in words]
     fitted = SemiInteractiveClassifier(
-        ["abab", "bbbb", "aaaa"], kernel=Spectrum(2), budget=ZCDP(50.0)
+        ZCDP(50.0), public_points=["abab", "bbbb", "aaaa"], kernel=Spectrum(2)
     ).fit(words, labels)
     assert fitted.decision_function(["babab"]).shape == (1,)
     with pytest.raises(DeclarationError, match="at least one public point"):
         SemiInteractiveClassifier(kernel=KERNEL).fit(X, Y)
     with pytest.raises(DeclarationError, match="3 columns"):
-        SemiInteractiveClassifier(Z[:, :2], kernel=KERNEL).fit(X, Y)
-    with pytest.raises(DeclarationError, match="method must be"):
-        model(method="best").fit(X, Y)
+        SemiInteractiveClassifier(public_points=Z[:, :2], kernel=KERNEL).fit(X, Y)
+    with pytest.raises(DeclarationError, match="mechanism must be"):
+        model(mechanism="best").fit(X, Y)
 
 
 @pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(1.0)], ids=str)
@@ -170,7 +170,12 @@ def test_the_rounding_of_exact_predictions_is_in_the_sensitivity(
     """By numbers: predictions with more digits, and points so close that the basis is long."""
     close = np.concatenate([Z, Z[:10] + 1e-4])
     made = SemiInteractiveClassifier(
-        close, kernel=KERNEL, budget=budget, method=method, regularization=0.05, classes=[0, 1]
+        budget,
+        public_points=close,
+        kernel=KERNEL,
+        mechanism=method,
+        regularization=0.05,
+        classes=[0, 1],
     )
     design = made._design(len(Y), 3)
     known = design.minimiser

@@ -83,7 +83,7 @@ def test_a_journal_that_cannot_be_written_is_refused_uncharged(
 ) -> None:
     x = np.random.default_rng().uniform(-0.5, 0.5, size=(300, 2))
     model = InteractivePredictor(
-        *("gaussian", 0.5),
+        0.5,
         mechanism="sparse_vector",
         queries=10,
         ledger=ledger,

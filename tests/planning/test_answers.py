@@ -26,14 +26,16 @@ def test_the_plan_is_what_the_model_does() -> None:
     x = np.random.default_rng(0).normal(size=(200, 2))
     y = (x[:, 0] > 0).astype(int)
     told = plan(n=200, d=2, budget=ApproxDP(1.0, 1e-6), regularization=0.1).answers(50)
-    model = InteractivePredictor(Gaussian(1.0), ApproxDP(1.0, 1e-6), 0.1).fit(x, y)
+    model = InteractivePredictor(ApproxDP(1.0, 1e-6), kernel=Gaussian(1.0), regularization=0.1).fit(
+        x, y
+    )
     assert told.function_sd == pytest.approx(model.noise_sd_, rel=1e-3)
     pure = plan(n=200, d=2, budget=PureDP(5.0), regularization=0.1).answers(50)
-    sparse = InteractivePredictor(
-        Gaussian(1.0), 5.0, 0.1, mechanism="sparse_vector", queries=50
-    ).fit(x, y)
-    assert pure.sparse_vector_error == sparse.sparse_vector_.error
-    assert pure.updates == sparse.sparse_vector_.epochs
+    sparse = InteractivePredictor(5.0, kernel=Gaussian(1.0), regularization=0.1, queries=50).fit(
+        x, y
+    )
+    assert pure.sparse_vector_error == sparse.error_bound_
+    assert pure.updates == sparse.updates_allowed_
 
 
 def test_it_reads_well_and_refuses_nonsense() -> None:

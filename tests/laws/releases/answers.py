@@ -40,7 +40,7 @@ def interactive(name: str, kernel: Any, budget: Any) -> None:
     """Enter a function release: a session of two batches of questions."""
 
     def run(seed: int | None) -> Published:
-        model = InteractivePredictor(kernel, budget, insecure_seed=seed).fit(*people())
+        model = InteractivePredictor(budget, kernel=kernel, insecure_seed=seed).fit(*people())
         asked = {"first": public_points(5), "second": public_points(12)[5:]}
         answers = {name: model.answer(z) for name, z in asked.items()}
         event = model.guarantee_.event
@@ -65,7 +65,12 @@ def sparse(name: str, budget: Any) -> None:
         y = np.arange(1000) % 2
         x = np.outer(2.0 * y - 1.0, [0.9, 0.3, 0.1])
         model = InteractivePredictor(
-            Linear(1.0), budget, 0.05, mechanism="sparse_vector", queries=12, insecure_seed=seed
+            budget,
+            kernel=Linear(1.0),
+            regularization=0.05,
+            mechanism="sparse_vector",
+            queries=12,
+            insecure_seed=seed,
         ).fit(x, y)
         asked = {"first": 1.6 * public_points(5), "second": x[:4] * [[0.9], [0.8], [0.7], [1.0]]}
         answers = {name: model.answer(z) for name, z in asked.items()}
@@ -110,7 +115,11 @@ def semi(name: str, method: Any, budget: Any) -> None:
     def run(seed: int | None) -> Published:
         points = public_points()
         model = SemiInteractiveClassifier(
-            points, kernel=Gaussian(1.0), budget=budget, method=method, insecure_seed=seed
+            budget,
+            public_points=points,
+            kernel=Gaussian(1.0),
+            mechanism=method,
+            insecure_seed=seed,
         ).fit(*people())
         event = model.guarantee_.event
         if method == "span":
@@ -135,7 +144,12 @@ def net(name: str, kernel: Any, budget: Any, **declared: Any) -> None:
 
     def run(seed: int | None) -> Published:
         model = NonInteractiveClassifier(
-            kernel, budget, rounds=ROUNDS, insecure_seed=seed, regularization=0.01, **declared
+            budget,
+            kernel=kernel,
+            rounds=ROUNDS,
+            insecure_seed=seed,
+            regularization=0.01,
+            **declared,
         ).fit(*people())
         event = model.guarantee_.event
         pure = isinstance(budget, PureDP)
