@@ -62,7 +62,7 @@ def content(model: Any) -> bytes:
     if type(model) is not _kind(type(model).__name__):
         raise DeclarationError(f"{type(model).__name__} is not a model that Privet can save.")
     check_is_fitted(model, "guarantee_")
-    names = (*ARRAYS, *model._arrays())
+    names = (*ARRAYS, *model.released_arrays)
     arrays = {name: np.asarray(getattr(model, name), dtype="<f8") for name in names}
     header = {
         "model": type(model).__name__,
@@ -203,7 +203,7 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
             parameters[name] = _kernel_part(name, parameters[name])
     model = kind(**parameters)
     norm_bound(model.norm_bound)
-    for name, array in _arrays((*ARRAYS, *model._arrays()), header["arrays"], raw).items():
+    for name, array in _arrays((*ARRAYS, *model.released_arrays), header["arrays"], raw).items():
         setattr(model, name, array)
     model.classes_ = _labels_in(header["classes"])
     model.guarantee_ = guarantee_from_json(header["guarantee"])
@@ -214,7 +214,7 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
     if header["feature_names"]:
         names = [_text(name) for name in header["feature_names"]]
         model.feature_names_in_ = np.array(names, dtype=object)
-    if not model._sound():
+    if not model.is_consistent():
         raise DataError("The model file's arrays do not fit its classes and columns.")
     return from_json(header["steps"], model) if "steps" in header else model
 

@@ -94,9 +94,8 @@ def twin(model: Any) -> Fit:
     """The same features and loss without noise: moments and minimum are exact."""
 
     def fit(x: Array, y: NDArray[np.int_], seed: int) -> Any:
-        model._numbers(x, y)
+        ready = model.prepare(x, y)
         model.center_, model.scale_ = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-3)
-        ready = model._check(x, y)
         bound = ready.mechanism.norm_bound
         risk = RegularisedRisk(ready.mechanism.loss, TWIN * bound**2, bound)
         theta = minimise(risk, ready.rows, tolerance=1e-6 * bound).certified()

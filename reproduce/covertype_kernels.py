@@ -29,7 +29,7 @@ from privet import ApproxDP
 from privet.features.fourier import default_frequencies
 from privet.kernels import KernelSVC
 from privet.minimise import minimise
-from privet.models.standardize import Ranges, Standardisation
+from privet.models.standardize import Ranges, Standardization
 from privet.privacy.budget import Budget
 from privet.risk import RegularisedRisk
 from privet.rows.mapped import FeatureMap, MappedRows
@@ -114,7 +114,8 @@ class Seen:
     """Training rows and test rows through one public map."""
 
     def __init__(self, model: KernelSVC, x: NDArray[Any], codes: NDArray[np.int_]) -> None:
-        feature_map = model._whole_map(x.shape[1])
+        vars(model).update(model._public_arrays(N, x.shape[1]))
+        feature_map = model._view(x.shape[1]).feature_map
         assert feature_map is not None
         self.loss = model._loss(2)
         self.rows = MappedRows(x[:N], self.loss.targets(codes[:N]), feature_map, kept_bytes=KEPT)
@@ -132,12 +133,12 @@ def random_features(forest: Forest, way: str, key: str, seed: int) -> float:
     """Random features; the twin without noise has as many as the last epsilon."""
     epsilon = EPSILONS[-1] if key == TWIN_KEY else float(key)
     model = classifier(way, epsilon, seed)
-    mechanism, design, stages, _ = model._planned((N, len(NAMES)), 2, None)
+    plan = model.planned(N, len(NAMES))
     x = forest.raw if way == PRIVATE_WAY else forest.scaled
-    stages.run(model, x[:N], forest.codes[:N])
+    vars(model).update(plan.stages.run(x[:N], forest.codes[:N]))
     seen = Seen(model, x, forest.codes)
     if key != TWIN_KEY:
-        return seen.accuracy(mechanism.run(seen.rows, design).value)
+        return seen.accuracy(plan.mechanism.run(seen.rows, plan.design).value)
     risk = RegularisedRisk(seen.loss, TWIN, 1.0)
     return seen.accuracy(minimise(risk, seen.rows, tolerance=1e-6).certified())
 
@@ -157,9 +158,9 @@ def landmarks(forest: Forest, way: str, key: str, seed: int) -> float:
         public_points=(points - CENTER) / SPREAD,
         insecure_seed=seed,
     )
-    mechanism, design, _, _ = model._planned((N, len(NAMES)), 2, None)
+    plan = model.planned(N, len(NAMES))
     seen = Seen(model, forest.scaled, forest.codes)
-    return seen.accuracy(mechanism.run(seen.rows, design).value)
+    return seen.accuracy(plan.mechanism.run(seen.rows, plan.design).value)
 
 
 def uniform_points(rng: np.random.Generator) -> Array:
@@ -170,8 +171,8 @@ def uniform_points(rng: np.random.Generator) -> Array:
 
 def placed_points(forest: Forest, budget: Any, seed: int, rng: np.random.Generator) -> Array:
     """Numbers normal with released means and spreads, regions and soils by released shares."""
-    stage = Standardisation(RANGES, insecure_seed=seed)
-    released = stage.run(None, budget, forest.raw[:N], forest.codes[:N])
+    stage = Standardization(RANGES, insecure_seed=seed)
+    released = stage.run(budget, forest.raw[:N], forest.codes[:N], {})
     center, spread = released["center_"], released["scale_"]
     points = rng.normal(center, spread, size=(LANDMARKS, len(NAMES)))
     points = np.clip(points, RANGES.low, RANGES.high)

@@ -13,7 +13,7 @@ import pytest
 
 from privet import ZCDP, LogisticRegression, load, save
 from privet.errors import DataError, DeclarationError
-from privet.models._base import PrivateLinearClassifier
+from privet.models.classifier import PrivateLinearClassifier
 from privet.store import MAGIC
 from tests.models.tables import MODEL_CLASSES, three_classes, two_classes
 

@@ -29,10 +29,16 @@ from privet.features.named import declared_kernel
 from privet.features.objects import SuppliedKernel
 from privet.ledger.charge import Charge, check_ledger
 from privet.losses import margin_loss
-from privet.models._above import refuse_charge, why_not_covered
-from privet.models._numbers import numbers, refuse_unsound, table_shape
-from privet.models._show import Shown
-from privet.models.labels import declared_classes, encode_labels, told_classes
+from privet.models.callers import refuse_charge, why_not_covered
+from privet.models.display import Displayed
+from privet.models.inputs import (
+    declared_classes,
+    encode_labels,
+    numbers,
+    refuse_unsound,
+    table_shape,
+    told_classes,
+)
 from privet.privacy import Event
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
@@ -76,7 +82,7 @@ def budget_first(*former: str, **renamed: str) -> Callable[[Init], Init]:
     return understand
 
 
-class KernelAnswering(Shown, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelAnswering(Displayed, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common contract of the interactive, semi-interactive and non-interactive models."""
 
     #: attributes that a fit sets; an earlier fit's are forgotten first

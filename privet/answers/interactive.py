@@ -27,8 +27,8 @@ from privet.errors import DataError, DeclarationError, PrivetWarning
 from privet.features.kernel import Kernel
 from privet.features.named import kernel_from_json
 from privet.mechanisms.sparse_vector import SparseVectorDesign
-from privet.models._numbers import table_shape
-from privet.models._published import refuse_published
+from privet.models.display import refuse_published
+from privet.models.inputs import table_shape
 from privet.privacy import Budget, Event
 from privet.privacy.budget import budget_from_json
 from privet.privacy.kinds import regularization_of

@@ -28,7 +28,7 @@ from privet.mechanisms.distinguishing import (
     DistinguishingDesign,
     Space,
 )
-from privet.models._numbers import table_shape
+from privet.models.inputs import table_shape
 from privet.privacy import Budget, Event
 from privet.randomness import Randomness, source
 

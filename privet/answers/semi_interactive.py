@@ -32,7 +32,7 @@ from privet.mechanisms.projection import (
     coordinate_stretch,
     prediction_stretch,
 )
-from privet.models._numbers import table_shape
+from privet.models.inputs import table_shape
 from privet.privacy import Budget, Event
 from privet.randomness import source
 from privet.rows.mapped import MappedRows

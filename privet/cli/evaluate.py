@@ -137,7 +137,7 @@ def evaluated(
 ) -> Any:
     """The evaluation of a model file on a table; ``how`` is what the flags say of reading it."""
     from privet.evaluation import evaluate as run
-    from privet.models.carried import with_schema
+    from privet.models.tables import with_schema
     from privet.store import load
 
     model = load(path)

@@ -103,7 +103,7 @@ def computed(
 ) -> Any:
     """The intervals of a model file on its table; ``how`` is what the flags say of reading it."""
     from privet.inference import confidence_intervals
-    from privet.models.carried import with_schema
+    from privet.models.tables import with_schema
     from privet.store import load
 
     model = load(path)

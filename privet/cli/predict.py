@@ -81,7 +81,7 @@ def predictions(
     probabilities: bool,
 ) -> dict[str, Any]:
     """Columns of the answer by name."""
-    from privet.models.carried import after_schema
+    from privet.models.tables import after_schema
     from privet.store import load
 
     model = load(path)
@@ -106,7 +106,7 @@ def predictions(
 
 def schema_of(model: Any, path: Path | None = None) -> Schema:
     """The schema in the model file, or the given one for a file without."""
-    from privet.models.carried import carried
+    from privet.models.tables import carried
     from privet.schema import Schema
 
     if path is not None:

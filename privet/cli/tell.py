@@ -109,8 +109,8 @@ def told(
 ) -> Facts:
     """The facts of a model file's statement, with the ledger's where one is given."""
     from privet.ledger import Ledger
+    from privet.models.display import trained
     from privet.models.row_wise import last_of
-    from privet.models.trained import trained
     from privet.statement import File, account, statement_facts
     from privet.store import load
 

@@ -128,7 +128,7 @@ def delivered(fitted: Any, paid: Paid) -> None:
 
 def confirmed_schema(path: Path) -> Schema:
     """The schema, refused while a declaration still waits for a person."""
-    from privet.models.carried import refuse_unconfirmed
+    from privet.models.tables import refuse_unconfirmed
     from privet.schema import Schema
 
     declared = Schema.from_toml(path)

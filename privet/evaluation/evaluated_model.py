@@ -19,11 +19,11 @@ from privet._types import Array, Codes
 from privet.errors import DataError, DeclarationError, PrivetError
 from privet.evaluation.allocation import SCORES
 from privet.ledger.charge import check_ledger, check_same_ledger
-from privet.models._base import PrivateLinearClassifier
-from privet.models._published import refuse_published
-from privet.models.carried import after_schema
-from privet.models.labels import encode_labels
+from privet.models import PrivateLinearClassifier, Released
+from privet.models.display import refuse_published
+from privet.models.inputs import encode_labels
 from privet.models.row_wise import may_mix
+from privet.models.tables import after_schema
 from privet.privacy.guarantee import Receipt
 from privet.schema import Schema
 
@@ -102,7 +102,8 @@ class EvaluatedModel:
         """The public range that the bins of two classes' scores divide; see ``places``."""
         if isinstance(self.last, PrivateLinearClassifier) and len(self.classes) == 2:
             centre = float(self.last.intercept_[0])
-            reach = CENTRAL * float(np.linalg.norm(self.last.coef_)) * self.last._bound()
+            bound = Released.of(self.last).view.bound
+            reach = CENTRAL * float(np.linalg.norm(self.last.coef_)) * bound
             return centre - reach, centre + reach
         return SCORES
 
@@ -113,7 +114,8 @@ class EvaluatedModel:
         because ``w`` and ``b`` are released. Other scores ``s`` become ``s/(1 + |s|)``.
         """
         if isinstance(self.last, PrivateLinearClassifier):
-            reach = CENTRAL * np.linalg.norm(self.last.coef_, axis=1) * self.last._bound()
+            bound = Released.of(self.last).view.bound
+            reach = CENTRAL * np.linalg.norm(self.last.coef_, axis=1) * bound
             units = (scores - self.last.intercept_) / np.maximum(reach, 1e-300)
         else:
             units = scores / (1.0 + np.abs(scores))

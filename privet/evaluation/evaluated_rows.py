@@ -17,11 +17,9 @@ from privet._types import Codes
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.evaluated_model import EvaluatedModel, unquoted
 from privet.ledger.charge import check_unit
-from privet.models._base import PrivateLinearClassifier
-from privet.models._numbers import refuse_unsound
-from privet.models.carried import carried, unit
-from privet.models.labels import encode_labels
-from privet.models.tables import labelled_rows
+from privet.models.classifier import PrivateLinearClassifier
+from privet.models.inputs import encode_labels, refuse_unsound
+from privet.models.tables import carried, labelled_rows, unit
 from privet.privacy.budget import Budget
 from privet.schema import Categorical, Schema
 from privet.schema.cells import lookup
@@ -91,7 +89,7 @@ class EvaluatedRows:
             raise DataError("X, y and groups must have the same number of rows.")
         last = getattr(model.last, "best_estimator_", model.last)
         if not model.steps and isinstance(last, PrivateLinearClassifier):
-            last._refuse_unsound(unquoted(lambda table: last._numbers(table, reset=False), self.X))
+            unquoted(last.check_rows, self.X)
         elif issparse(self.X) or (isinstance(self.X, np.ndarray) and self.X.dtype.kind == "f"):
             refuse_unsound(self.X)
 

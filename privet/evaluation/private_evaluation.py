@@ -22,7 +22,7 @@ from privet.evaluation.evaluated_rows import EvaluatedRows, evaluated_rows
 from privet.evaluation.measures import PublicFacts
 from privet.evaluation.released_evaluation import TRAINING, Evaluation
 from privet.ledger.charge import Charge
-from privet.models.labels import encode_labels
+from privet.models.inputs import encode_labels
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 

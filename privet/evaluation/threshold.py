@@ -22,7 +22,7 @@ from privet.evaluation.evaluated_rows import evaluated_rows
 from privet.evaluation.private_evaluation import assumptions
 from privet.ledger.charge import Charge
 from privet.mechanisms.counts import Histogram
-from privet.models.labels import encode_labels
+from privet.models.inputs import encode_labels
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 

@@ -220,24 +220,30 @@ def draw_frequencies(
     kernel: Kernel, count: int, d: int, *, orthogonal: bool, randomness: Randomness
 ) -> Array:
     """``count`` frequencies for ``d`` columns, shape (count, d)."""
+    kernel = with_frequencies(kernel, orthogonal=orthogonal)
     if isinstance(kernel, Laplacian):
-        if orthogonal:
-            raise DeclarationError(
-                "The Laplacian kernel's frequencies are independent over columns and cannot be "
-                "made orthogonal: use orthogonal='auto' or False."
-            )
         out = kernel.gamma * (randomness.normals((count, d)) / randomness.normals((count, d)))
-    elif isinstance(kernel, Gaussian | Matern):
+    else:
         normal = _orthogonal(count, d, randomness) if orthogonal else randomness.normals((count, d))
         out = math.sqrt(2.0 * kernel.gamma) * normal
         if isinstance(kernel, Matern):
             out /= _root_chi_square(2.0 * kernel.nu, count, randomness)[:, None]
-    else:
+    return np.clip(out, -LARGEST, LARGEST)
+
+
+def with_frequencies(kernel: Kernel, *, orthogonal: bool) -> Gaussian | Laplacian | Matern:
+    """``kernel``, refused before anything is drawn if its frequencies cannot be drawn this way."""
+    if not isinstance(kernel, Gaussian | Laplacian | Matern):
         raise DeclarationError(
             f"The {kernel.name} kernel is not stationary and has no random frequencies. Give "
             "public_points for landmarks instead."
         )
-    return np.clip(out, -LARGEST, LARGEST)
+    if orthogonal and isinstance(kernel, Laplacian):
+        raise DeclarationError(
+            "The Laplacian kernel's frequencies are independent over columns and cannot be "
+            "made orthogonal: use orthogonal='auto' or False."
+        )
+    return kernel
 
 
 def spherical(kernel: Kernel) -> bool:

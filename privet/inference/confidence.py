@@ -21,18 +21,18 @@ from privet.errors import DataError, DeclarationError, quietly
 from privet.inference.intervals import Intervals, confidence_level
 from privet.inference.released_model import (
     NamedDirections,
-    ParameterLayout,
     ReleasedModel,
     refuse_unsuited,
     released_model,
 )
 from privet.inference.uncertainty import Uncertainty
 from privet.inference.usefulness import prediction, refuse_useless
+from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
-from privet.models.carried import carried, carrying
+from privet.models import Fit, PrivateLinearClassifier
 from privet.models.row_wise import Parted, parted
-from privet.models.tables import encoded, for_schema, labelled_rows
+from privet.models.tables import carried, carrying, encoded, for_schema, labelled_rows
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
 from privet.privacy.compose import together
@@ -62,7 +62,7 @@ def confidence_intervals(
     budget: Budget | float,
     level: float = 0.95,
     calibration: str | None = None,
-    ledger: Any = None,
+    ledger: Ledger | None = None,
     dataset: str | None = None,
 ) -> Intervals:
     """Private confidence intervals for a fitted linear or large-margin Gaussian classifier.
@@ -96,16 +96,16 @@ def confidence_intervals(
     released = as_budget(budget).per_row(model.guarantee_.group)
     moments = moments_for(about.design.risk, released, calibration, model)
     design = moments.design(about.design.n, about.design.m)
-    refuse_useless(moments, about.design, level, model._curvature_spread(about.design.parameters))
-    if ledger is not None:
+    refuse_useless(moments, about.design, level, about.released.curvature_spread)
+    if ledger is not None and dataset is not None:
         ledger.require(dataset, design.event)
     X, y = _rows_of_the_fit(parts, schema, X, y)
     _refuse_other_rows(X, about.design.n)
     with quietly():  # the fit has said it
-        again = model._revisit(X, y)
+        again = model.revisit(X, y)
     charge = Charge(ledger, dataset, design.event)
     with charge, quietly():
-        found = Paid(moments, design, about).release(again.rows, model, level)
+        found = Paid(moments, design, about).release(again.rows, level)
     return replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
 
 
@@ -117,7 +117,7 @@ class Paid:
     design: MatrixDesign
     about: ReleasedModel
 
-    def release(self, rows: Rows, model: Any, level: float) -> Intervals:
+    def release(self, rows: Rows, level: float) -> Intervals:
         """Read the rows once, add noise, and work out the intervals from what is released."""
         about = self.about
         released = self.moments.run(rows, about.theta, self.design)
@@ -129,13 +129,15 @@ class Paid:
             noise=about.noise,
             seed=int(source(self.moments.insecure_seed).words((1,))[0] >> np.uint64(1)),
         )
-        named = named_for(about.layout, model)
-        guarantee = guarantee_of(self.moments, self.design, model.guarantee_)
-        return Intervals(named, level, uncertainty, about.layout, guarantee)
+        guarantee = guarantee_of(self.moments, self.design, about.released.guarantee)
+        return Intervals(named_for(about), level, uncertainty, about.layout, guarantee)
 
 
 def moments_for(
-    risk: RegularisedRisk, budget: Budget, calibration: str | None, model: Any
+    risk: RegularisedRisk,
+    budget: Budget,
+    calibration: str | None,
+    model: PrivateLinearClassifier,
 ) -> SecondMoments:
     """The mechanism that releases the matrices; seeded where the model was."""
     if calibration is not None:
@@ -162,21 +164,22 @@ def guarantee_of(moments: SecondMoments, design: MatrixDesign, model: Guarantee)
     )
 
 
-def named_for(layout: ParameterLayout, model: Any) -> NamedDirections:
+def named_for(about: ReleasedModel) -> NamedDirections:
     """Effects in the table's units where the model carries such a schema, else coefficients."""
-    text = getattr(model, "schema_", None)
-    if text is None:
+    layout, schema = about.layout, about.released.schema
+    if schema is None:
         return layout.coefficients()
-    schema = Schema.from_toml(text)
     if schema.width != layout.inputs:
         raise DataError("The schema in the model does not fit its columns.")
-    if schema.rows == "scaled" and model.features_are_columns:
+    if schema.rows == "scaled" and about.released.features_are_columns:
         return layout.effects(schema)
-    names = tuple(model._term_names(list(schema.feature_names)))
+    names = tuple(about.released.terms(list(schema.feature_names)))
     return replace(layout, columns=names).coefficients()
 
 
-def _account(model: Any, ledger: Any, dataset: str | None) -> tuple[Any, str | None]:
+def _account(
+    model: PrivateLinearClassifier, ledger: Ledger | None, dataset: str | None
+) -> tuple[Ledger | None, str | None]:
     """The ledger and the data set to charge: those given, or those of the fit."""
     if ledger is None and dataset is None:
         ledger, dataset = model.ledger, model.dataset
@@ -228,13 +231,12 @@ def _refuse_other_rows(X: Any, n: int) -> None:
 class Prepared:
     """An unfitted model with its rows checked, and the matrices that will follow it."""
 
-    model: Any
-    fit: Any  # privet.models' Ready
+    fit: Fit[PrivateLinearClassifier]
     moments: SecondMoments
 
 
 def fit_with_intervals(
-    model: Any,
+    model: PrivateLinearClassifier,
     X: Any,
     y: Any = None,
     *,
@@ -242,7 +244,7 @@ def fit_with_intervals(
     level: float = 0.95,
     share: float | Literal["auto"] = "auto",
     schema: Schema | None = None,
-) -> tuple[Any, Intervals]:
+) -> tuple[PrivateLinearClassifier, Intervals]:
     """A fitted copy of ``model`` and intervals for its coefficients, for ``budget`` together.
 
     Both are one event and one charge to the model's ledger.
@@ -272,24 +274,23 @@ def fit_with_intervals(
     level, asked = confidence_level(level), as_budget(budget)
     model, X, y, whole = _by_schema(model, X, y, asked, schema)
     prepared = _prepared(model, X, y, whole, level, share)
-    fitted, fit = prepared.model, prepared.fit.design
-    refuse_useless(prepared.moments, fit, level, fitted._curvature_spread(fit.parameters))
-    design = prepared.moments.design(fit.n, fit.m)
-    event = together((prepared.fit.event, design.event), whole, NAME)
-    charge = Charge(fitted.ledger, fitted.dataset, event)
+    fit, moments = prepared.fit, prepared.moments
+    refuse_useless(moments, fit.design, level, fit.curvature_spread)
+    design = moments.design(fit.design.n, fit.design.m)
+    event = together((fit.event, design.event), whole, NAME)
+    charge = Charge(model.ledger, model.dataset, event)
     with charge:
-        fitted._release(prepared.fit)
+        fitted = fit.release()
         if schema is not None:
             carrying(fitted, schema, asked)
-        paid = Paid(prepared.moments, design, released_model(fitted))
-        found = paid.release(prepared.fit.rows, fitted, level)
-    fitted._settled(charge.receipt)
-    return fitted, replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
+        found = Paid(moments, design, released_model(fitted)).release(fit.rows, level)
+    found = replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
+    return fit.settle(charge.receipt), found
 
 
 def _by_schema(
-    model: Any, X: Any, y: Any, budget: Budget, schema: Schema | None
-) -> tuple[Any, Any, Any, Budget]:
+    model: PrivateLinearClassifier, X: Any, y: Any, budget: Budget, schema: Schema | None
+) -> tuple[PrivateLinearClassifier, Any, Any, Budget]:
     """The model, rows, labels and each row's budget: a raw table's by its schema."""
     if (y is None) == (schema is None):
         raise DeclarationError(
@@ -303,27 +304,35 @@ def _by_schema(
 
 
 def _prepared(
-    model: Any, X: Any, y: Any, whole: Budget, level: float, share: float | Literal["auto"]
+    model: PrivateLinearClassifier,
+    X: Any,
+    y: Any,
+    whole: Budget,
+    level: float,
+    share: float | Literal["auto"],
 ) -> Prepared:
-    """The model with its share of the budget, checked; "auto" asks for the shape of the rows."""
-    if share != "auto":
-        return _with_share(model, X, y, whole, share)
-    for one in SHARES:
-        found = _with_share(model, X, y, whole, one)
-        design = found.fit.design
-        spread = found.model._curvature_spread(design.parameters)
-        if prediction(found.moments, design, level, spread).useful:
-            return found
-    return _with_share(model, X, y, whole, SHARES[0])  # and the refusal says why
+    """A copy of the model with its share of the budget; the rows are checked once.
 
-
-def _with_share(model: Any, X: Any, y: Any, whole: Budget, share: Any) -> Prepared:
-    if not (is_number(share) and 0.0 < share < 1.0):
+    "auto" tries one share after another, which asks for the shape of the rows alone.
+    """
+    first = SHARES[0] if share == "auto" else share
+    if not (is_number(first) and 0.0 < first < 1.0):
         raise DeclarationError(f"share must be 'auto' or between 0 and 1, got {share!r}.")
-    for_fit, for_matrices = whole.split((float(share), 1.0 - float(share)))
-    fitted = clone(model).set_params(budget=for_fit)
-    checked = fitted._ready(X, y)
-    moments = moments_for(checked.design.risk, for_matrices, None, fitted)
-    if not checked.event.private:
-        moments = replace(moments, why_not_private=checked.event.why_not_private)
-    return Prepared(fitted, checked, moments)
+    for_fit, _ = whole.split((float(first), 1.0 - float(first)))
+    checked = clone(model).set_params(budget=for_fit).prepare(X, y)
+    for one in SHARES if share == "auto" else ():
+        found = _with_share(checked, whole, one)
+        fit = found.fit
+        if prediction(found.moments, fit.design, level, fit.curvature_spread).useful:
+            return found
+    return _with_share(checked, whole, float(first))  # where it is useless the refusal says why
+
+
+def _with_share(checked: Fit[PrivateLinearClassifier], whole: Budget, share: float) -> Prepared:
+    """The fit with its share of the budget, and the matrices with the rest."""
+    for_fit, for_matrices = whole.split((share, 1.0 - share))
+    fit = checked.with_budget(for_fit)
+    moments = moments_for(fit.design.risk, for_matrices, None, fit.model)
+    if not fit.event.private:
+        moments = replace(moments, why_not_private=fit.event.why_not_private)
+    return Prepared(fit, moments)

@@ -14,15 +14,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
 from privet.inference.uncertainty import FitNoise
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms import Design
-from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
-from privet.models.design import is_one_fit, released_design
+from privet.models import (
+    LargeMarginGaussian,
+    LinearSVC,
+    LogisticRegression,
+    PrivateLinearClassifier,
+    Released,
+)
 from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
 from privet.schema import Schema
@@ -180,9 +184,14 @@ def shown_scores(family: str, classes: int, reduced: int) -> Array:
 class ReleasedModel:
     """Released parameters with the design that they were released by."""
 
+    released: Released
     theta: Array
-    design: Design
     layout: ParameterLayout
+
+    @property
+    def design(self) -> Design:
+        """The design that the release had."""
+        return self.released.design
 
     @property
     def noise(self) -> FitNoise:
@@ -195,7 +204,7 @@ class ReleasedModel:
         )
 
 
-def refuse_unsuited(model: Any) -> None:
+def refuse_unsuited(model: PrivateLinearClassifier) -> None:
     """Intervals are for scores that are linear in columns or in their products.
 
     A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
@@ -215,35 +224,32 @@ def refuse_unsuited(model: Any) -> None:
         )
 
 
-def released_model(model: Any) -> ReleasedModel:
+def released_model(model: PrivateLinearClassifier) -> ReleasedModel:
     """The public side of a fitted model; refuses a model that cannot have intervals."""
     refuse_unsuited(model)
-    check_is_fitted(model, "guarantee_")
-    if not is_one_fit(model):
-        made = model.guarantee_.event.mechanism
+    released = Released.of(model)
+    if not released.is_one_fit:
+        made = released.guarantee.event.mechanism
         raise DeclarationError(
             f"There are no intervals for a model by {made!r}: they are for output and "
             "objective perturbation, whose noise has a known law in the coefficients."
         )
-    layout = layout_of(model)
-    theta = layout.parameters(model.coef_, model.intercept_)
-    return ReleasedModel(theta, released_design(model), layout)
+    layout = layout_of(released)
+    return ReleasedModel(released, layout.parameters(released.coef, released.intercept), layout)
 
 
-def layout_of(model: Any) -> ParameterLayout:
+def layout_of(released: Released) -> ParameterLayout:
     """Names and shapes of a fitted model's parameters."""
-    loss = model._loss(len(model.classes_))
-    names, d = getattr(model, "feature_names_in_", None), int(model.n_features_in_)
-    columns = [f"column {i + 1}" for i in range(d)] if names is None else list(map(str, names))
+    loss, view = released.loss, released.view
     return ParameterLayout(
         scores=shown_scores(loss.family, loss.classes, loss.scores),
-        columns=tuple(model._term_names(columns)),
-        bound=float(model._bound()),
-        intercept=bool(model.fit_intercept),
-        classes=tuple(map(str, model.classes_)),
-        kind="log-odds" if hasattr(model, "predict_proba") else "score",
-        inputs=d,
-        steps=tuple(model._feature_steps(d).tolist()),
-        given="" if model.standardize is None else STANDARDISED,
-        feature_map=model._whole_map(d, fitted=True),
+        columns=tuple(released.terms(released.columns)),
+        bound=view.bound,
+        intercept=view.intercept,
+        classes=tuple(map(str, released.classes)),
+        kind=released.kind,
+        inputs=released.inputs,
+        steps=tuple(released.steps.tolist()),
+        given=STANDARDISED if released.standardized else "",
+        feature_map=view.feature_map,
     )

@@ -9,23 +9,30 @@ are made from declarations alone, so the linear theorems hold for them word for 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from numpy.typing import NDArray
 
 from privet._checks import positive_whole
 from privet._types import Array
-from privet.errors import DataError, DeclarationError
-from privet.features.fourier import FourierMap, default_frequencies, draw_frequencies, spherical
+from privet.errors import DeclarationError
+from privet.features.fourier import (
+    FourierMap,
+    default_frequencies,
+    draw_frequencies,
+    spherical,
+    with_frequencies,
+)
 from privet.features.kernel import Kernel, count
 from privet.features.landmarks import LandmarkMap, whitener
 from privet.features.maps import weighted
 from privet.features.named import declared_kernel, declared_weights
 from privet.features.objects import SuppliedKernel
 from privet.kernels.regularization import least_regularized
-from privet.models._base import PrivateLinearClassifier
-from privet.models._numbers import table_shape
+from privet.models.classifier import PrivateLinearClassifier
+from privet.models.fit import Planned
 from privet.privacy.budget import Budget, as_budget
 from privet.randomness import source
 from privet.rows.mapped import FeatureMap
@@ -67,13 +74,14 @@ class KernelClassifier(PrivateLinearClassifier):
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:
-        super().__init__(
+        # not super(): the linear model of the same loss comes next and has other parameters
+        PrivateLinearClassifier.__init__(
+            self,
             budget,
             mechanism=mechanism,
             noise=noise,
             calibration=calibration,
             regularization=regularization,
-            fit_intercept=fit_intercept,
             classes=classes,
             class_weight=class_weight,
             standardize=standardize,
@@ -82,6 +90,7 @@ class KernelClassifier(PrivateLinearClassifier):
             dataset=dataset,
             insecure_seed=insecure_seed,
         )
+        self.fit_intercept = fit_intercept
         self.kernel = kernel
         self.gamma = gamma
         self.nu = nu
@@ -104,8 +113,8 @@ class KernelClassifier(PrivateLinearClassifier):
             isinstance(self.kernel, Kernel) and self.kernel.objects
         )
 
-    def _check_features(self) -> None:
-        """Refuse declarations that contradict each other."""
+    def _check_features(self, d: int) -> None:
+        """Refuse declarations that contradict each other, or that no map can be made of."""
         if self.features is not None and (self._landmarks or self.column_weights is not None):
             raise DeclarationError(
                 "features= is a ready map: public_points and column_weights belong in it."
@@ -115,6 +124,16 @@ class KernelClassifier(PrivateLinearClassifier):
                 "standardize and column_weights are for columns of numbers, which these rows or "
                 "this ready map do not have."
             )
+        if self.features is not None:
+            self._check_map(d)
+        elif self._landmarks:
+            self._width()  # refuses an empty list
+            points = self._public_table(d)
+            if self._objects:
+                self._kernel(d).diagonal(points)  # refuses what it cannot compare
+        else:
+            kernel = self._kernel(d)
+            with_frequencies(kernel, orthogonal=self._orthogonal(kernel))
 
     def _kernel(self, d: int) -> Kernel:
         weights = declared_weights(self.column_weights, d)
@@ -126,26 +145,49 @@ class KernelClassifier(PrivateLinearClassifier):
             return default_frequencies(n, as_budget(self.budget))
         return positive_whole("n_frequencies", self.n_frequencies)
 
-    def _planned(self, shape: tuple[int, int], *declared: Any) -> Any:
-        """Draws the frequencies first: how many is part of the design."""
-        self._check_features()
-        random = self.features is None and not self._landmarks
-        if random and "frequencies_" not in self.__dict__:
-            kernel = self._kernel(shape[1])
-            seed = None if self.insecure_seed is None else self.insecure_seed + OTHER_STREAM
-            self.frequencies_ = draw_frequencies(
-                kernel,
-                self._frequencies(shape[0]),
-                shape[1],
-                orthogonal=spherical(kernel) if self.orthogonal == "auto" else self.orthogonal,
-                randomness=source(seed),
-            )
-        mechanism, design, parts, event = super()._planned(shape, *declared)
-        gaussian = self.mechanism == "objective" and design.main.kind == "gaussian"
-        if self.regularization == "auto" and gaussian:
-            mechanism, design = least_regularized(mechanism, design)
-            event = parts.event(design.event, shape[0])
-        return mechanism, design, parts, event
+    def _orthogonal(self, kernel: Kernel) -> bool:
+        return spherical(kernel) if self.orthogonal == "auto" else bool(self.orthogonal)
+
+    def planned(self, n: int, d: int, classes: NDArray[Any] | int = 2) -> Planned:
+        """What a fit would do and cost; how many frequencies are drawn is part of the design.
+
+        Parameters
+        ----------
+        n, d : int
+            Rows and columns of the table.
+        classes : array or int, default 2
+            The classes in their order, or their number.
+
+        Returns
+        -------
+        Planned
+        """
+        self._check_features(d)
+        plan = super().planned(n, d, classes)
+        gaussian = self.mechanism == "objective" and plan.design.main.kind == "gaussian"
+        if self.regularization != "auto" or not gaussian:
+            return plan
+        mechanism, design = least_regularized(plan.mechanism, plan.design)
+        event = plan.stages.event(design.event, n)
+        return replace(plan, mechanism=mechanism, design=design, event=event)
+
+    def _public_arrays(self, n: int, d: int) -> dict[str, Array]:
+        """The frequencies, or the map that the public points span: made without a row."""
+        if self.features is not None:
+            return {}
+        kernel = self._kernel(d)
+        if self._landmarks:
+            weights = declared_weights(self.column_weights, d)
+            return {"whitener_": whitener(kernel, weighted(self._points(d), weights))}
+        seed = None if self.insecure_seed is None else self.insecure_seed + OTHER_STREAM
+        drawn = draw_frequencies(
+            kernel,
+            self._frequencies(n),
+            d,
+            orthogonal=self._orthogonal(kernel),
+            randomness=source(seed),
+        )
+        return {"frequencies_": drawn}
 
     def _bound(self) -> float:
         if self.features is not None:
@@ -162,47 +204,40 @@ class KernelClassifier(PrivateLinearClassifier):
             raise DeclarationError("public_points must hold at least one public point.")
         return count(self.public_points)
 
-    def _columns(self, d: int) -> int:
-        return self._width() + bool(self.fit_intercept)
-
-    def _planned_columns(self, n: int, d: int) -> int:
+    def _columns(self, n: int, d: int) -> int:
         if self.features is None and not self._landmarks:
             return 2 * self._frequencies(n) + bool(self.fit_intercept)
-        return self._columns(d)
+        return self._width() + bool(self.fit_intercept)
 
     # -- features ------------------------------------------------------------------------------
 
-    def _feature_map(self, d: int, *, fitted: bool = False) -> FeatureMap:
+    @property
+    def maps_rows(self) -> bool:
+        """True: features are those of a kernel."""
+        return True
+
+    def _feature_map(self, d: int) -> FeatureMap:
         if self.features is not None:
             return self.features
         weights = declared_weights(self.column_weights, d)
         if not self._landmarks:
             return FourierMap(self.frequencies_, weights)
-        kernel, points = self._kernel(d), self._points(d)
-        if "whitener_" not in self.__dict__:
-            self.whitener_ = whitener(kernel, weighted(points, weights))
-        return LandmarkMap(kernel, points, self.whitener_, weights)
+        return LandmarkMap(self._kernel(d), self._points(d), self.whitener_, weights)
 
     def _points(self, d: int) -> Any:
-        """The public points as the kernel compares them: numbers as the rows are standardised."""
+        """The public points as the kernel compares them: numbers as the rows are standardized."""
+        points = self._public_table(d)
+        standardizer = None if self._objects else self._standardizer(d)
+        return points if standardizer is None else standardizer(points)
+
+    def _public_table(self, d: int) -> Any:
+        """The public points as declared: objects, or a table of ``d`` columns."""
         if self._objects:
             return list(self.public_points)
         points = np.asarray(self.public_points, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != d or not np.isfinite(points).all():
             raise DeclarationError(f"public_points must be a table of {d} columns of numbers.")
-        standardiser = self._standardiser(d)
-        return points if standardiser is None else standardiser(points)
-
-    def _numbers(self, X: Any, *y: Any, reset: bool = True) -> Any:
-        if self.features is not None and hasattr(X, "shape") and len(X.shape) == 2:
-            return super()._numbers(X, *y, reset=reset)
-        if not self._objects:
-            return super()._numbers(X, *y, reset=reset)
-        if isinstance(X, str | bytes) or count(X) == 0:
-            raise DataError("Expected a sequence of objects, at least one.")
-        check_consistent_length(X, *y)
-        self.n_features_in_ = 0
-        return (list(X), *(column_or_1d(labels) for labels in y)) if y else list(X)
+        return points
 
     def _refuse_unsound(self, data: Any) -> None:
         super()._refuse_unsound(data)
@@ -210,25 +245,29 @@ class KernelClassifier(PrivateLinearClassifier):
         # after the charge, since it could be a test for that object
         own = self.features is not None or isinstance(self.kernel, SuppliedKernel)
         if self._objects and self.standardize is None and not own:
-            for _ in self._rows(data, np.zeros(table_shape(data)[0])).blocks():
-                pass
+            self._kernel(0).diagonal(data)
 
     # -- telling -------------------------------------------------------------------------------
 
     def _told_features(self) -> list[str]:
+        if self.features is not None:
+            return super()._told_features()
         kernel, width = self._kernel(int(self.n_features_in_)), self._width()
         weights = [] if self.column_weights is None else ["the column weights"]
-        about = told_features(self.features, kernel, width, self.public_points, self._bound())
+        about = told_features(kernel, width, self.public_points, self._bound())
         return [*weights, *about]
 
     # -- model files ---------------------------------------------------------------------------
 
-    def _arrays(self) -> tuple[str, ...]:
+    @property
+    def released_arrays(self) -> tuple[str, ...]:
+        """Names of the arrays that a model file keeps beside ``coef_`` and ``intercept_``."""
         own = "whitener_" if self._landmarks else "frequencies_" if self.features is None else ""
         unused = set(self.map_arrays) - {own}
-        return tuple(name for name in super()._arrays() if name not in unused)
+        return tuple(name for name in super().released_arrays if name not in unused)
 
-    def _sound(self) -> bool:
+    def is_consistent(self) -> bool:
+        """Whether the arrays of a model file fit its classes and columns."""
         if self.features is None and not self._landmarks:
             fits = self.frequencies_.ndim == 2 and self.frequencies_.shape[1] == self.n_features_in_
         elif self._landmarks:
@@ -236,18 +275,11 @@ class KernelClassifier(PrivateLinearClassifier):
             fits = self.whitener_.shape == (count(self.public_points), self._width())
         else:
             fits = True
-        return fits and super()._sound()
+        return fits and super().is_consistent()
 
 
-def told_features(
-    features: FeatureMap | None, kernel: Kernel, width: int, public_points: Any, norm: float
-) -> list[str]:
+def told_features(kernel: Kernel, width: int, public_points: Any, norm: float) -> list[str]:
     """What a statement says about the map and the kernel behind it."""
-    if features is not None:
-        return [
-            f"the feature map ({width} features, clipped to Euclidean norm {norm:g}), made without "
-            "the rows as asserted by the user"
-        ]
     supplied = isinstance(kernel, SuppliedKernel)
     named = f"a supplied kernel with K(x, x) held to {kernel.bound:g}" if supplied else str(kernel)
     told = [f"the kernel, {named}"]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from privet.features.kernel import Kernel
 from privet.kernels.classifier import KernelClassifier
-from privet.models.exported import exported
+from privet.models.export import exported
 from privet.models.linear import LinearSVC, LogisticRegression
 from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.errors import DeclarationError, MissingExtra
+
 Array = NDArray[np.float64]
 # The smallest eigenvalue after the shift, relative to the spread of all eigenvalues.
 CONDITION = 1e-3
@@ -71,4 +73,71 @@ def stretched(ellipsoid: Ellipsoid, center: Array, scale: Array) -> Ellipsoid:
         center + scale * ellipsoid.mean,
         ellipsoid.covariance * np.outer(scale, scale),
         ellipsoid.offset,
+    )
+
+
+# A picture of a Gaussian classifier of two columns: its regions, its ellipses, its means.
+
+GRID = 240  # points along each axis
+CIRCLE = np.linspace(0.0, 2.0 * np.pi, 181)
+
+
+def outline(ellipsoid: Ellipsoid, size: float) -> Array:
+    """Points on ``(x - mean)^T covariance^-1 (x - mean) = size^2``, shape (181, 2)."""
+    root = np.linalg.cholesky(ellipsoid.covariance)
+    return ellipsoid.mean + size * np.stack([np.cos(CIRCLE), np.sin(CIRCLE)], axis=1) @ root.T
+
+
+def common_size(ellipsoids: list[Ellipsoid], reach: float) -> float:
+    """One size for all ellipses: the median class's longest half-axis is half the reach."""
+    axes = [float(np.sqrt(np.linalg.eigvalsh(one.covariance)[-1])) for one in ellipsoids]
+    return 0.5 * reach / float(np.median(axes))
+
+
+def plot_ellipses(model: Any, ax: Any = None, reach: float | None = None) -> Any:
+    """Regions of ``predict`` as colours, ellipses of equal distance as lines."""
+    if int(model.n_features_in_) != 2:
+        raise DeclarationError("Ellipses are drawn for models of two columns.")
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
+    ellipsoids = model.ellipsoids()
+    middle, spread = np.zeros(2), np.ones(2)
+    if model.standardize is not None:
+        middle, spread = model.center_, model.scale_
+    radius = 1.25 * float(model.norm_bound) if reach is None else float(reach)
+    axes = plt.subplots(figsize=(6.0, 5.4))[1] if ax is None else ax
+    colours = plt.get_cmap("tab10")(np.arange(len(model.classes_)) % 10)
+    ticks = [
+        m + s * np.linspace(-radius, radius, GRID) for m, s in zip(middle, spread, strict=True)
+    ]
+    _regions(model, axes, ticks, colours)
+    size = common_size(ellipsoids, radius * float(spread.max()))
+    for one in ellipsoids:
+        index = int(np.flatnonzero(model.classes_ == one.label)[0])
+        axes.plot(*outline(one, size).T, color=colours[index], linewidth=1.8, clip_on=True)
+        axes.plot(*one.mean, marker="o", color=colours[index], markeredgecolor="white")
+    for label, colour in zip(model.classes_, colours, strict=True):
+        axes.plot([], [], color=colour, linewidth=4, label=str(label))
+    axes.set_xlim(ticks[0][0], ticks[0][-1])
+    axes.set_ylim(ticks[1][0], ticks[1][-1])
+    names = getattr(model, "feature_names_in_", ("first column", "second column"))
+    axes.set_xlabel(str(names[0]))
+    axes.set_ylabel(str(names[1]))
+    axes.legend(loc="upper right", framealpha=0.9)
+    axes.set_title("Regions, and ellipses of equal distance")
+    return axes
+
+
+def _regions(model: Any, axes: Any, ticks: list[Array], colours: Array) -> None:
+    first, second = np.meshgrid(*ticks)
+    labels = model.predict(np.stack([first.ravel(), second.ravel()], axis=1))
+    index = np.searchsorted(model.classes_, labels).reshape(first.shape)
+    axes.imshow(
+        colours[index][..., :3] * 0.28 + 0.72,
+        extent=(ticks[0][0], ticks[0][-1], ticks[1][0], ticks[1][-1]),
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
     )

@@ -6,32 +6,40 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logsumexp, softmax
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privet._checks import positive
+from privet._checks import norm_bound, positive, positive_whole
+from privet._types import Array, Codes
 from privet.errors import DeclarationError
 from privet.losses import JointHuber, Loss, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation
-from privet.models._products import ProductFeatures
+from privet.models.classifier import PrivateLinearClassifier, probabilities
 from privet.models.ellipsoids import Ellipsoid, ellipsoids, stretched
-from privet.models.exported import exported
-from privet.models.lifted import COVARIANCES
-from privet.models.mixtures import Centers, declared_centers
-from privet.models.stages import Stage
+from privet.models.export import exported
+from privet.models.inputs import table_shape
+from privet.models.lifted import COVARIANCES, Lifted, lifted_names
+from privet.models.mixtures import Centers, components_of, declared_centers, unit_rows
+from privet.models.standardize import Stage, declared_ranges
 from privet.privacy.budget import Budget
+from privet.rows.mapped import FeatureMap
 
-Array = NDArray[np.float64]
 # Products of columns vary little in most directions, so that a ridge biases more than noise hurts:
 # the default rule is a tenth of the linear models', and at its floor the Jacobian of Gaussian noise
 # may take three tenths of the budget.
 DEFAULT_FACTOR = 0.1
 JACOBIAN_SHARE = 0.3
+# Blocks of rows of more features would not fit a memory of ordinary size.
+MOST_FEATURES = 100_000
+# Products of columns are nearly linear functions of each other, the more so the more there are. The
+# Hessian's eigenvalues were spread over factors of 20 to 300 for up to 30 parameters (made-up rows
+# and a few columns of Covertype), and 7,000 for the 396 of ten columns and seven classes.
+LEAST_SPREAD, SPREAD_EACH = 200.0, 10.0
 
 
-class LargeMarginGaussian(ProductFeatures):
+class LargeMarginGaussian(PrivateLinearClassifier):
     """Differentially private Gaussian classifier with large margins.
 
     Each class is an ellipsoid (or several): a row belongs to the class with the smallest squared
@@ -82,7 +90,6 @@ class LargeMarginGaussian(ProductFeatures):
     """
 
     map_arrays = ("centers_",)
-    fit_intercept = False  # the constant is among the features
     centers_: Array
 
     def __init__(
@@ -115,7 +122,6 @@ class LargeMarginGaussian(ProductFeatures):
             noise=noise,
             calibration=calibration,
             regularization=regularization,
-            norm_bound=norm_bound,
             classes=classes,
             class_weight=class_weight,
             standardize=standardize,
@@ -124,7 +130,7 @@ class LargeMarginGaussian(ProductFeatures):
             dataset=dataset,
             insecure_seed=insecure_seed,
         )
-        del self.fit_intercept  # not a parameter of this model
+        self.norm_bound = norm_bound
         self.loss = loss
         self.margin = margin
         self.h = h
@@ -142,9 +148,7 @@ class LargeMarginGaussian(ProductFeatures):
             raise DeclarationError(
                 f"covariance must be 'full', 'diagonal' or 'spherical', got {self.covariance!r}."
             )
-        whole = isinstance(self.components, int | np.integer)
-        if isinstance(self.components, bool) or not whole or self.components < 1:
-            raise DeclarationError("components must be an integer of at least 1.")
+        positive_whole("components", self.components, "an integer of at least 1")
         if self.centers is not None and self.components == 1:
             raise DeclarationError("centers are for components of at least 2.")
         positive("constant", self.constant)
@@ -182,11 +186,103 @@ class LargeMarginGaussian(ProductFeatures):
         if self.centers is not None:
             declared_centers(self.centers, n_classes, int(self.components), d)  # refuses
             return stages
-        return (*stages, Centers(n_classes, int(self.components), d, self.insecure_seed))
+        ranges = None if self.standardize is None else declared_ranges(self.column_bounds, d)
+        components = int(self.components)
+        return (
+            *stages,
+            Centers(n_classes, components, self._lifted(d), ranges, self.insecure_seed),
+        )
 
     def _assumptions(self) -> tuple[str, ...]:
         told = super()._assumptions()
         return (*told, "the centers of the components") if self.centers is not None else told
+
+    # -- features ------------------------------------------------------------------------------
+
+    def _lifted(self, d: int) -> Lifted:
+        self._check_declared()
+        bound = norm_bound(self.norm_bound)
+        return Lifted(d, bound, positive("constant", self.constant) * bound, self.covariance)
+
+    def _feature_map(self, d: int) -> FeatureMap:
+        return self._lifted(d)
+
+    @property
+    def maps_rows(self) -> bool:
+        """True: features are products of columns."""
+        return True
+
+    def _bound(self) -> float:
+        return norm_bound(self._lifted(1).norm)
+
+    def _columns(self, n: int, d: int) -> int:
+        features = self._lifted(d).columns
+        if features > MOST_FEATURES:
+            raise DeclarationError(
+                f"{d} columns become {features:,} features, more than {MOST_FEATURES:,}. Use fewer "
+                "columns, covariance='diagonal', or a linear model."
+            )
+        return features
+
+    def _unit_centers(self, d: int, n_classes: int) -> Array:
+        """Centers among ``unit_rows``: released, or declared in the units of the columns."""
+        if self.centers is None:
+            return self.centers_
+        centers = declared_centers(self.centers, n_classes, int(self.components), d)
+        first = self._standardizer(d)
+        if first is not None:
+            centers = first(centers.reshape(-1, d)).reshape(centers.shape)
+        return centers / norm_bound(self.norm_bound)
+
+    def _codes(self, data: Any, codes: Codes, n_classes: int) -> Codes:
+        if self.components == 1:
+            return codes
+        d = table_shape(data)[1]
+        rows = unit_rows(data, codes, self._lifted(d), self._standardizer(d))
+        return components_of(rows, self._unit_centers(d, n_classes))
+
+    # -- names and files -----------------------------------------------------------------------
+
+    def _width(self) -> int:
+        return self._columns(0, int(self.n_features_in_))
+
+    def _score_rows(self) -> int:
+        parts = len(self.classes_) * int(self.components)
+        return 1 if parts == 2 else parts
+
+    def _score_names(self) -> list[str]:
+        parts = int(self.components)
+        if parts == 1:
+            return super()._score_names()
+        return [f"{label}, part {k + 1}" for label in self.classes_ for k in range(parts)]
+
+    def _feature_names(self, columns: list[str]) -> list[str]:
+        """With the factors that the features have: a reader can tell ``coef_`` by them."""
+        steps = self._feature_steps(len(columns))
+        named = zip(steps, self._term_names(columns), strict=True)
+        return [name if step == 1.0 else f"{step:.3g} · {name}" for step, name in named]
+
+    def _term_names(self, columns: list[str]) -> list[str]:
+        return lifted_names(columns, self.covariance)
+
+    def _feature_steps(self, d: int) -> Array:
+        return self._lifted(d).steps
+
+    def _curvature_spread(self, parameters: int) -> float:
+        return max(LEAST_SPREAD, SPREAD_EACH * parameters)
+
+    @property
+    def released_arrays(self) -> tuple[str, ...]:
+        """Names of the arrays that a model file keeps beside ``coef_`` and ``intercept_``."""
+        placed = self.components > 1 and self.centers is None
+        return tuple(name for name in super().released_arrays if placed or name != "centers_")
+
+    def is_consistent(self) -> bool:
+        """Whether the arrays of a model file fit its classes and columns."""
+        shape = (len(self.classes_), self.components, self.n_features_in_)
+        return super().is_consistent() and (
+            "centers_" not in self.released_arrays or self.centers_.shape == shape
+        )
 
     # -- predicting ----------------------------------------------------------------------------
 
@@ -205,10 +301,7 @@ class LargeMarginGaussian(ProductFeatures):
     @available_if(lambda self: self.loss == "softmax")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities, shape (n, C), in the order of ``classes_``; with softmax only."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.stack([expit(-scores), expit(scores)], axis=1)
-        return np.asarray(softmax(scores, axis=1))
+        return probabilities(self.decision_function(X))
 
     @available_if(lambda self: self.loss == "softmax")  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: ArrayLike) -> Array:
@@ -236,7 +329,7 @@ class LargeMarginGaussian(ProductFeatures):
 
     def plot(self, ax: Any = None, *, reach: float | None = None) -> Any:
         """Draw the ellipses and regions of a model of two columns; returns the axes."""
-        from privet.models.ellipse_plot import plot_ellipses
+        from privet.models.ellipsoids import plot_ellipses
 
         return plot_ellipses(self, ax, reach)
 

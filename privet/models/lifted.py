@@ -22,12 +22,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from privet._types import Array
 from privet.models.standardize import TINY
 from privet.rows.ball import in_ball
 
-Array = NDArray[np.float64]
 ROOT2 = math.sqrt(2.0)
 COVARIANCES = ("full", "diagonal", "spherical")
 

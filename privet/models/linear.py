@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from numpy.typing import ArrayLike
 
+from privet._types import Array
+from privet.ledger import Ledger
 from privet.losses import Logistic, Loss, Softmax, named_loss
-from privet.models._base import PrivateLinearClassifier
-from privet.models.exported import exported
+from privet.mechanisms.release import NoiseChoice
+from privet.models.classifier import PrivateLinearClassifier, probabilities
+from privet.models.export import exported
 from privet.privacy.budget import Budget
-
-Array = NDArray[np.float64]
+from privet.rows.mapped import FeatureMap
 
 
 class LogisticRegression(PrivateLinearClassifier):
@@ -36,31 +37,50 @@ class LogisticRegression(PrivateLinearClassifier):
         proven floor is raised with a warning; see ``regularization_``.
     norm_bound : float, default 1.0
         Rows are clipped to this Euclidean norm, in training and in prediction. Declare it; it is
-        never measured.
+        never measured. A feature map brings its own.
     fit_intercept : bool, default True
         Adds a penalised constant column, so that the proof covers the intercept too.
+    features : feature map or None, default None
+        A public map of rows with ``columns``, ``norm`` and ``__call__``, made without the rows: a
+        fitted ``RandomFourierFeatures`` or ``PublicNystroem``, for example. None: the columns.
     classes : list, None or "observed", default None
         Every possible label. None declares booleans, or numbers that are 0 or 1; "observed" reads
         them from y and thereby declares the observed set public.
     class_weight : dict or None, default None
         Public weights per class; the noise pays for the largest.
     standardize : None or "private", default None
-        "private" centres and scales the columns by means and mean squares that a few per cent of
+        "private" centers and scales the columns by means and mean squares that a few per cent of
         the same budget pay for; rows are clipped to ``norm_bound`` afterwards.
     column_bounds : (low, high), two numbers or two lists, default None
         Declared ranges of the columns for ``standardize``; values outside are clipped to them.
-    ledger, dataset : a privacy ledger and the name of the data set to charge, default None
-        Without a ledger the guarantee covers this one fit.
+    ledger : Ledger or None, default None
+        Where the fit is charged. Without one the guarantee covers this one fit.
+    dataset : str or None, default None
+        The ledger's name for the data set to charge.
     insecure_seed : int or None, default None
         For tests and studies only: the release is stamped as not private.
 
     Attributes
     ----------
-    coef_, intercept_, classes_ : the released model, in the units of the features as passed, or
-        of the standardised columns
-    center_, scale_ : released centers and scales of the columns, with ``standardize``
-    regularization_ : the total regularisation that was used (public)
-    guarantee_ : the promise: budget, neighbours, unit, mechanism, theorem, assumptions, numerics
+    coef_ : array of shape (1, d) for two classes, (C, d) for more
+        The released weights, in the units of the features as passed, or of the standardized
+        columns.
+    intercept_ : array of shape (1,) or (C,)
+        The released offsets; zero without ``fit_intercept``.
+    classes_ : array
+        The declared classes in their order; of two, scores are about the second.
+    regularization_ : float
+        The total regularization that was used (public).
+    guarantee_ : Guarantee
+        The promise: budget, neighbors, unit, mechanism, theorem, assumptions, numerics.
+    center_, scale_ : array of shape (d,)
+        Released centers and scales of the columns, with ``standardize``.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Their names, where the table had any.
+    schema_ : str
+        The schema's text, after ``fit_table``.
 
     Examples
     --------
@@ -72,18 +92,70 @@ class LogisticRegression(PrivateLinearClassifier):
     array([ True])
     """
 
+    def __init__(
+        self,
+        budget: Budget | float = 1.0,
+        *,
+        mechanism: str = "objective",
+        noise: NoiseChoice = "auto",
+        calibration: str | None = None,
+        regularization: float | Literal["auto"] = "auto",
+        norm_bound: float = 1.0,
+        fit_intercept: bool = True,
+        features: FeatureMap | None = None,
+        classes: Any = None,
+        class_weight: dict[Any, float] | None = None,
+        standardize: Literal["private"] | None = None,
+        column_bounds: Any = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        super().__init__(
+            budget,
+            mechanism=mechanism,
+            noise=noise,
+            calibration=calibration,
+            regularization=regularization,
+            classes=classes,
+            class_weight=class_weight,
+            standardize=standardize,
+            column_bounds=column_bounds,
+            ledger=ledger,
+            dataset=dataset,
+            insecure_seed=insecure_seed,
+        )
+        self.norm_bound = norm_bound
+        self.fit_intercept = fit_intercept
+        self.features = features
+
     def _loss(self, n_classes: int) -> Loss:
         return Logistic() if n_classes == 2 else Softmax(n_classes)
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Class probabilities, shape (n, C), in the order of ``classes_``."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.stack([expit(-scores), expit(scores)], axis=1)
-        return np.asarray(softmax(scores, axis=1))
+        """Class probabilities in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : as in ``decision_function``
+
+        Returns
+        -------
+        array of shape (n, C)
+        """
+        return probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
-        """Logarithms of ``predict_proba``."""
+        """Logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : as in ``decision_function``
+
+        Returns
+        -------
+        array of shape (n, C)
+        """
         return np.log(self.predict_proba(X))
 
     def to_sklearn(self) -> Any:
@@ -91,6 +163,10 @@ class LogisticRegression(PrivateLinearClassifier):
 
         It predicts what this model predicts, for every row, carries ``guarantee_`` and
         ``statement_``, and refuses to be fitted again.
+
+        Returns
+        -------
+        sklearn.pipeline.Pipeline
         """
         from sklearn.linear_model import LogisticRegression as Plain
 
@@ -110,9 +186,61 @@ class LinearSVC(PrivateLinearClassifier):
         A hinge with a quadratic or a twice differentiable knee.
     h : float, default 0.5
         Half-width of the knee; wider costs less noise.
-    mechanism, noise, calibration, regularization, norm_bound, fit_intercept, classes,
-    class_weight, standardize, column_bounds, ledger, dataset, insecure_seed :
-        As in ``LogisticRegression``, and so are the attributes.
+    mechanism : "objective" or "output", default "objective"
+        Where the noise goes: into the objective (more accurate) or onto the minimiser.
+    noise : "auto", "laplace" or "gaussian", default "auto"
+        By the budget's kind; the smaller one where both are allowed.
+    calibration : None, "exact", "wang2018", "chaudhuri2011" or "chaudhuri2008", default None
+        None is the tightest proved rule. The others are for comparison and audits.
+    regularization : float or "auto", default "auto"
+        Lam of the mean objective; "auto" is a public rule that reads no data. A value below the
+        proven floor is raised with a warning; see ``regularization_``.
+    norm_bound : float, default 1.0
+        Rows are clipped to this Euclidean norm, in training and in prediction. Declare it; it is
+        never measured. A feature map brings its own.
+    fit_intercept : bool, default True
+        Adds a penalised constant column, so that the proof covers the intercept too.
+    features : feature map or None, default None
+        A public map of rows with ``columns``, ``norm`` and ``__call__``, made without the rows: a
+        fitted ``RandomFourierFeatures`` or ``PublicNystroem``, for example. None: the columns.
+    classes : list, None or "observed", default None
+        Every possible label. None declares booleans, or numbers that are 0 or 1; "observed" reads
+        them from y and thereby declares the observed set public.
+    class_weight : dict or None, default None
+        Public weights per class; the noise pays for the largest.
+    standardize : None or "private", default None
+        "private" centers and scales the columns by means and mean squares that a few per cent of
+        the same budget pay for; rows are clipped to ``norm_bound`` afterwards.
+    column_bounds : (low, high), two numbers or two lists, default None
+        Declared ranges of the columns for ``standardize``; values outside are clipped to them.
+    ledger : Ledger or None, default None
+        Where the fit is charged. Without one the guarantee covers this one fit.
+    dataset : str or None, default None
+        The ledger's name for the data set to charge.
+    insecure_seed : int or None, default None
+        For tests and studies only: the release is stamped as not private.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d) for two classes, (C, d) for more
+        The released weights, in the units of the features as passed, or of the standardized
+        columns.
+    intercept_ : array of shape (1,) or (C,)
+        The released offsets; zero without ``fit_intercept``.
+    classes_ : array
+        The declared classes in their order; of two, scores are about the second.
+    regularization_ : float
+        The total regularization that was used (public).
+    guarantee_ : Guarantee
+        The promise: budget, neighbors, unit, mechanism, theorem, assumptions, numerics.
+    center_, scale_ : array of shape (d,)
+        Released centers and scales of the columns, with ``standardize``.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Their names, where the table had any.
+    schema_ : str
+        The schema's text, after ``fit_table``.
     """
 
     def __init__(
@@ -122,16 +250,17 @@ class LinearSVC(PrivateLinearClassifier):
         loss: Literal["huber", "smooth_hinge"] = "huber",
         h: float = 0.5,
         mechanism: str = "objective",
-        noise: Literal["auto", "laplace", "gaussian"] = "auto",
+        noise: NoiseChoice = "auto",
         calibration: str | None = None,
         regularization: float | Literal["auto"] = "auto",
         norm_bound: float = 1.0,
         fit_intercept: bool = True,
+        features: FeatureMap | None = None,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
         standardize: Literal["private"] | None = None,
         column_bounds: Any = None,
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:
@@ -141,8 +270,6 @@ class LinearSVC(PrivateLinearClassifier):
             noise=noise,
             calibration=calibration,
             regularization=regularization,
-            norm_bound=norm_bound,
-            fit_intercept=fit_intercept,
             classes=classes,
             class_weight=class_weight,
             standardize=standardize,
@@ -151,6 +278,9 @@ class LinearSVC(PrivateLinearClassifier):
             dataset=dataset,
             insecure_seed=insecure_seed,
         )
+        self.norm_bound = norm_bound
+        self.fit_intercept = fit_intercept
+        self.features = features
         self.loss = loss
         self.h = h
 
@@ -162,6 +292,10 @@ class LinearSVC(PrivateLinearClassifier):
 
         It predicts what this model predicts, for every row, carries ``guarantee_`` and
         ``statement_``, and refuses to be fitted again.
+
+        Returns
+        -------
+        sklearn.pipeline.Pipeline
         """
         from sklearn.svm import LinearSVC as Plain
 

@@ -8,23 +8,21 @@ user, or placed by a few rounds of noisy k-means (each round releases the cells'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privet._types import Targets
+from privet._types import Array, Codes, Targets
 from privet.errors import DeclarationError
 from privet.mechanisms.moments import MeanDesign, PrivateMean, cell_means
 from privet.models.lifted import Lifted
-from privet.models.stages import Stage
+from privet.models.standardize import Chained, Ranges, Stage, Standardized
 from privet.privacy import Budget
 from privet.rows.base import Block, Parts, Rows
+from privet.rows.mapped import MappedRows
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int_]
 ROUNDS = 3
 # Of the whole budget, for all rounds.
 CENTERS_SHARE = 0.05
@@ -53,6 +51,12 @@ class UnitRows:
     def __call__(self, x: Any) -> Array:
         """Clipped rows in units of the bound."""
         return self.lifted.clipped(x) / self.lifted.norm_bound
+
+
+def unit_rows(data: Any, codes: Codes, lifted: Lifted, first: Standardized | None) -> MappedRows:
+    """Rows as the centers see them: standardized by ``first``, clipped, in units of the bound."""
+    unit = UnitRows(lifted)
+    return MappedRows(data, codes, unit if first is None else Chained(first, unit))
 
 
 def public_start(classes: int, components: int, d: int) -> Array:
@@ -114,11 +118,12 @@ class Centers(Stage):
     name: ClassVar[str] = "private centers"
     classes: int
     components: int
-    d: int
+    lifted: Lifted
+    ranges: Ranges | None = None  # of columns that a stage before this one standardizes
     insecure_seed: int | None = None
 
     def _mean(self, budget: Budget) -> PrivateMean:
-        query = cell_means(self.d, self.classes * self.components)
+        query = cell_means(self.lifted.d, self.classes * self.components)
         return PrivateMean(query, budget, ROUNDS, self.insecure_seed)
 
     def share(self, budget: Budget, n: int) -> float:
@@ -129,11 +134,17 @@ class Centers(Stage):
         """The cell means' noise and event."""
         return self._mean(budget).design(n)
 
-    def run(self, model: Any, budget: Budget, data: Any, codes: Any) -> dict[str, Array]:
+    def run(
+        self, budget: Budget, data: Any, codes: Codes, before: Mapping[str, Array]
+    ) -> dict[str, Array]:
         """Rounds of k-means on noisy sums and counts."""
-        rows = model._unit_rows(data, codes)
+        first = None
+        if self.ranges is not None:
+            center, scale = before["center_"], before["scale_"]
+            first = Standardized(self.ranges, center, scale, self.lifted.norm_bound)
+        rows = unit_rows(data, codes, self.lifted, first)
         design, mean = self.design(budget, rows.n), self._mean(budget)
-        centers = public_start(self.classes, self.components, self.d)
+        centers = public_start(self.classes, self.components, self.lifted.d)
         for turn in range(ROUNDS):
             (total,) = rows.sum(_cell_sums, centers)
             noisy = mean.noisy(total.ravel() / rows.n, design, turn).reshape(total.shape)

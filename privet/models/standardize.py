@@ -8,10 +8,16 @@
 
 Everything after the release is post-processing. A schema's columns are in the unit ball already and
 need none of this; it is for plain numeric tables whose ranges are known and whose spread is not.
+
+It is one of the stages of a fit: releases that come before it and shape the rows it sees, all under
+the fit's one budget. A stage asks for a share, says what it costs, and releases attributes of the
+model. Later stages and the fit treat what was released as public; all are one event and one charge.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from privet._types import Targets
+from privet._types import Array, Codes, Targets
 from privet.errors import DeclarationError
 from privet.mechanisms.moments import (
     SQUARE_WEIGHT,
@@ -29,14 +35,92 @@ from privet.mechanisms.moments import (
     moments_share,
     variance_floor,
 )
-from privet.models.stages import Stage
-from privet.privacy import Budget
+from privet.privacy import Budget, Event
+from privet.privacy.budget import ApproxDP, PureDP
+from privet.privacy.compose import together
 from privet.rows.base import Block, Parts
 from privet.rows.mapped import FeatureMap, MappedRows
 
-Array = NDArray[np.float64]
 # Smaller numbers are zero: their squares would be too small to compute with exactly.
 TINY = 1e-150
+# Stages are pure under (epsilon, delta) where they want no more of epsilon than this together.
+MOST_PURE = 0.08
+# So that rounding cannot make the parts add up to more than the whole.
+SAFE = 1.0 - 1e-12
+
+
+class Stage(ABC):
+    """A release before the fit. It holds declarations only."""
+
+    #: what is released, in words for a statement
+    name: ClassVar[str]
+
+    @abstractmethod
+    def share(self, budget: Budget, n: int) -> float:
+        """The share of ``budget`` that this stage wants, by a public rule."""
+
+    @abstractmethod
+    def design(self, budget: Budget, n: int) -> MeanDesign:
+        """Its noise and its event when given ``budget``."""
+
+    @abstractmethod
+    def run(
+        self, budget: Budget, data: Any, codes: Codes, before: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        """Draw noise and return the released attributes; the event was charged before.
+
+        ``before`` holds what earlier stages released.
+        """
+
+
+@dataclass(frozen=True)
+class StagedBudget:
+    """A budget shared between a fit and its stages."""
+
+    claim: Budget
+    fit: Budget
+    stages: tuple[tuple[Stage, Budget], ...]
+
+    def event(self, fitted: Event, n: int) -> Event:
+        """The one event of everything; the fit's own event where there are no stages."""
+        if not self.stages:
+            return fitted
+        parts = [fitted, *(stage.design(part, n).event for stage, part in self.stages)]
+        names = " and ".join(stage.name for stage, _ in self.stages)
+        return together(parts, self.claim, f"{fitted.mechanism} perturbation after {names}")
+
+    def numerics(self, fitted: str, n: int) -> str:
+        """The fit's sentence and those of the stages."""
+        told = [f"{stage.name}: {stage.design(part, n).numerics}" for stage, part in self.stages]
+        return "; ".join([*told, fitted])
+
+    def run(self, data: Any, codes: Codes) -> dict[str, Array]:
+        """Release the stages one after the other: attributes of the model by their names."""
+        released: dict[str, Array] = {}
+        for stage, part in self.stages:
+            released |= stage.run(part, data, codes, released)
+        return released
+
+
+def staged_budget(budget: Budget, stages: Sequence[Stage], n: int) -> StagedBudget:
+    """``budget`` shared out: each stage gets what its rule wants, the fit gets the rest.
+
+    Under (epsilon, delta) the stages are pure where a few per cent of epsilon are enough for them:
+    then the fit keeps delta and its own calibration, and the epsilons add up. Otherwise, and this
+    is so in many columns, all of it is paid from the rho that converts to the budget.
+    """
+    if not stages:
+        return StagedBudget(budget, budget, ())
+    if isinstance(budget, ApproxDP):
+        pure = PureDP(budget.epsilon)
+        shares = [stage.share(pure, n) for stage in stages]
+        if sum(shares) <= MOST_PURE:
+            fit = ApproxDP(budget.epsilon * (1.0 - sum(shares)) * SAFE, budget.delta)
+            parts: list[Budget] = [pure.fraction(share * SAFE) for share in shares]
+            return StagedBudget(budget, fit, tuple(zip(stages, parts, strict=True)))
+    shares = [stage.share(budget, n) for stage in stages]
+    rest, *parts = budget.split([1.0 - sum(shares), *shares])
+    return StagedBudget(budget, rest, tuple(zip(stages, parts, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -106,7 +190,7 @@ class MomentColumns:
 
 
 @dataclass(frozen=True)
-class Standardised:
+class Standardized:
     """``(clip(x) - center)/scale``; its rows are clipped to ``norm``."""
 
     ranges: Ranges
@@ -149,7 +233,7 @@ class Chained:
 
 
 @dataclass(frozen=True)
-class Standardisation(Stage):
+class Standardization(Stage):
     """The release of ``center_`` and ``scale_``."""
 
     name: ClassVar[str] = "private standardisation"
@@ -171,7 +255,9 @@ class Standardisation(Stage):
         """The moments' noise and event."""
         return self._mean(budget).design(n)
 
-    def run(self, model: Any, budget: Budget, data: Any, codes: Any) -> dict[str, Array]:
+    def run(
+        self, budget: Budget, data: Any, codes: Codes, before: Mapping[str, Array]
+    ) -> dict[str, Array]:
         """Noisy moments, then centers and scales in the columns' own units."""
         rows = MappedRows(data, codes, MomentColumns(self.ranges))
         design = self.design(budget, rows.n)

@@ -10,7 +10,7 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,9 +21,11 @@ from privet.mechanisms import Design, Mechanism
 from privet.noise import Noise
 from privet.planning import bounds
 from privet.planning.prediction import Typical, typical
-from privet.privacy import Event
 from privet.privacy.attacker import attacker_accuracy, odds_factor
 from privet.privacy.budget import Budget, as_budget
+
+if TYPE_CHECKING:  # a plan must be light to load, and scikit-learn is not
+    from privet.models import Planned, PrivateLinearClassifier
 
 # A declared regularization below every floor, relative to c R^2: shows where the floor is.
 PROBE = 1e-30
@@ -43,7 +45,9 @@ class Declaration:
         Rows, columns and classes of the table.
     """
 
-    model: Any = field(compare=False)  # two plans are equal where their designs are
+    model: PrivateLinearClassifier = field(
+        compare=False
+    )  # two plans are equal where their designs are
     n: int
     d: int
     classes: int
@@ -70,29 +74,25 @@ class Declaration:
     @cached_property
     def release(self) -> Mechanism:
         """The mechanism that a fit would run, with its own share of the budget."""
-        return self._planned[0]
+        return self._planned.mechanism
 
     def design(self) -> Design:
         """The design that the fit would have; the plan itself says where ``Lam`` was raised."""
-        return self._planned[1]
+        return self._planned.design
 
     @cached_property
     def one_release(self) -> bool:
         """Whether the fit is all that is released, and nothing shapes its rows before it."""
-        return bool(self._planned[3] == self._planned[1].event)
+        return self._planned.event == self._planned.design.event
 
     @cached_property
-    def _planned(self) -> tuple[Mechanism, Design, Any, Event]:
-        from privet.models.labels import class_weights
-
-        known = self.model.classes if self.model.classes is not None else self.model.class_weight
+    def _planned(self) -> Planned:
+        known = self.model.class_weight
+        if self.model.classes is not None and not isinstance(self.model.classes, str):
+            known = self.model.classes
         classes = np.arange(self.classes) if known is None else np.array(list(known))
-        weights = class_weights(self.model.class_weight, classes)
         with quietly():
-            planned: tuple[Mechanism, Design, Any, Event] = self.model._planned(
-                (self.n, self.d), self.classes, weights
-            )
-        return planned
+            return self.model.planned(self.n, self.d, classes)
 
     def floor(self, kind: str) -> float:
         """The smallest regularization that is not raised; 0 where none is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from privet.errors import DeclarationError
 from privet.planning import plan_display as show
@@ -13,6 +13,9 @@ from privet.planning.answers import AnswersPlan, answers_plan
 from privet.planning.bounds import TAIL
 from privet.planning.numbers import Declaration, PlanNumbers
 from privet.planning.rows_needed import KernelNeeded, RowsNeeded, kernel_needed, rows_needed
+
+if TYPE_CHECKING:
+    from privet.models import PrivateLinearClassifier
 
 #: what a curve may run over
 CURVES = ("n", "d", "epsilon", "rho", "regularization")
@@ -163,13 +166,14 @@ def linear_model(budget: Any, loss: Any = "logistic", h: float = 0.5, **options:
     return LinearSVC(budget, loss=loss, h=h, **options)
 
 
-def _plannable(model: Any) -> Any:
+def _plannable(model: Any) -> PrivateLinearClassifier:
     from sklearn.base import clone
 
-    from privet.models._base import PrivateLinearClassifier
+    from privet.models import PrivateLinearClassifier
 
     if isinstance(model, PrivateLinearClassifier):
-        return clone(model)  # what a plan draws or remembers is not the caller's
+        copy: PrivateLinearClassifier = clone(model)  # what changes later is not planned
+        return copy
     name = model.__name__ if isinstance(model, type) else type(model).__name__
     raise DeclarationError(
         f"There is no plan for {name}. Pass an estimator such as LogisticRegression(budget=1.0); "
@@ -177,8 +181,8 @@ def _plannable(model: Any) -> Any:
     )
 
 
-def _count(model: Any, classes: int | None) -> int:
-    if model.classes is None:
+def _count(model: PrivateLinearClassifier, classes: int | None) -> int:
+    if model.classes is None or isinstance(model.classes, str):
         return 2 if classes is None else classes
     declared = len(model.classes)
     if classes is not None and classes != declared:

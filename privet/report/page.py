@@ -13,8 +13,8 @@ import privet
 from privet.errors import DataError
 from privet.evaluation import Evaluation
 from privet.inference import Intervals
+from privet.models.display import trained
 from privet.models.row_wise import last_of
-from privet.models.trained import trained
 from privet.privacy.attacker import attacker_accuracy, posterior, sure_odds
 from privet.privacy.compose import Composition
 from privet.privacy.guarantee import Guarantee

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,8 @@ from numpy.typing import NDArray
 from privet.errors import DeclarationError, quietly
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms.release import Design
-from privet.models.design import fit_of, is_one_fit, released_design, released_mechanism
+from privet.models import PrivateLinearClassifier
+from privet.models import Released as ReleasedModel
 from privet.planning.bounds import ReleaseNoise, coefficient_noise, release_noise
 from privet.privacy.budget import Budget
 from privet.schema import Effect, Schema
@@ -42,13 +42,17 @@ class Coefficient:
 class Released:
     """A fitted model, its rebuilt mechanism and the schema that its file keeps."""
 
-    model: Any
+    model: PrivateLinearClassifier
     schema: Schema | None = None
+
+    @cached_property
+    def _own(self) -> ReleasedModel:
+        return ReleasedModel.of(self.model)
 
     @cached_property
     def design(self) -> Design | None:
         """The design that the release had; None for a model that a search chose."""
-        return released_design(self.model) if is_one_fit(self.model) else None
+        return self._own.design if self._own.is_one_fit else None
 
     @property
     def promise(self) -> Budget:
@@ -77,7 +81,7 @@ class Released:
     def norm(self) -> float:
         """Norm of the released vector, in the units in which it was perturbed."""
         model = self.model
-        offset = model.intercept_ / float(model.norm_bound)
+        offset = model.intercept_ / self._own.view.bound
         length = float(np.hypot(np.linalg.norm(model.coef_), np.linalg.norm(offset)))
         two_rows = self._family != "margin" and len(model.classes_) == 2
         return length / np.sqrt(2.0) if two_rows else length
@@ -94,8 +98,7 @@ class Released:
 
     @property
     def _family(self) -> str:
-        family: str = self.model._loss(len(self.model.classes_)).family
-        return family
+        return self._own.loss.family
 
     @property
     def _mixing(self) -> float:
@@ -111,7 +114,7 @@ class Released:
     @property
     def in_table_units(self) -> bool:
         """Whether coefficients can be told as changes of the score in the table's own units."""
-        plain = self.model.features_are_columns
+        plain = self._own.features_are_columns
         return plain and self.schema is not None and self.schema.rows == "scaled"
 
     @property
@@ -164,23 +167,17 @@ class Released:
     @cached_property
     def feature_names(self) -> Sequence[str]:
         """Names of the columns, from the schema, the table or their places."""
-        if self.schema is not None:
-            names: Sequence[str] = self.schema.feature_names
-        else:
-            own = getattr(self.model, "feature_names_in_", None)
-            count = int(self.model.n_features_in_)
-            names = _numbered(count) if own is None else [str(name) for name in own]
-        found: Sequence[str] = self.model._feature_names(list(names))
-        return found
+        names = self._own.columns if self.schema is None else self.schema.feature_names
+        return self._own.features(list(names))
 
     def _name(self, row: int, column: int) -> str:
         name = self.feature_names[column].replace("=", ": ")
-        return name if len(self.model.coef_) == 1 else f"{name} → {self.model._score_names()[row]}"
+        return name if len(self.model.coef_) == 1 else f"{name} → {self._own.scores[row]}"
 
     @property
     def score_name(self) -> str:
         """What the score is called, and for which class it speaks."""
-        kind = "log-odds" if hasattr(self.model, "predict_proba") else "score"
+        kind = self._own.kind
         if len(self.model.classes_) > 2:
             return kind
         return f"{kind} of {self.model.classes_[1 if self._sign > 0 else 0]}"
@@ -195,7 +192,7 @@ class Released:
         keeps its share of the budget.
         """
         event, found = self.model.guarantee_.event, []
-        own, mechanism = fit_of(self.model), released_mechanism(self.model)
+        own, mechanism = self._own.fit, self._own.mechanism
         for factor in factors.tolist():
             try:
                 other = replace(mechanism, budget=own.claim.scaled(factor))
@@ -225,7 +222,3 @@ class _Told:
         if self.effect.middle is None:
             return ""
         return f"{self.sign * self.effect.changes[row]:+.3g} {self.effect.unit}"
-
-
-def _numbered(width: int) -> list[str]:
-    return [f"column {i + 1}" for i in range(width)]

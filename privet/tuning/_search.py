@@ -26,8 +26,8 @@ from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
 from privet.ledger.charge import Charge, check_ledger
 from privet.mechanisms.search import Index, SearchDesign
-from privet.models._above import refuse_charge, why_not_covered
-from privet.models.labels import declared_classes, encode_labels
+from privet.models.callers import refuse_charge, why_not_covered
+from privet.models.inputs import declared_classes, encode_labels
 from privet.models.tables import encoded
 from privet.privacy import Budget, Event, as_budget
 from privet.privacy.guarantee import Guarantee
@@ -131,7 +131,8 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         candidates = checked_candidates(self.estimator, self.candidates)
         check_ledger(self.ledger, self.dataset, self.insecure_seed)
         first = model_for(self.estimator, candidates[0], budget=self._whole())
-        data, labels = first._numbers(X, y)
+        rows = first.read(X, y)
+        data, labels = rows.x, rows.labels
         refuse_rows(candidates, X)
         shape = self._shape(data, len(labels), first)
         event = self._design(shape, len(candidates)).event
@@ -146,7 +147,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         charge = Charge(self.ledger, self.dataset, event)
         with charge:
             encode_labels(labels, classes)  # an undeclared label is refused wherever its row is
-            first._tell_long(data)
+            first.report_clipped(data)
             found = self._search(table, shape, candidates, source(self.insecure_seed))
         self._publish(found, event, candidates, first)
         self.guarantee_ = replace(self.guarantee_, receipt=charge.receipt)
@@ -155,16 +156,16 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.best_estimator_.guarantee_ = self.guarantee_
         return self
 
-    def _by_schema(self, schema: Schema, *, stepped: bool = False) -> dict[str, Any]:
+    def schema_parameters(self, schema: Schema, *, stepped: bool = False) -> dict[str, Any]:
         """Parameters for rows that a schema encodes; public validation rows may be a raw table."""
         estimator = clone(self.estimator).set_params(
-            **self.estimator._by_schema(schema, stepped=stepped)
+            **self.estimator.schema_parameters(schema, stepped=stepped)
         )
         held = getattr(self, "validation", None)
         public = is_table(held) and not (isinstance(held, str) and held == "auto")
         return {"estimator": estimator} | ({"validation": encoded(schema, held)} if public else {})
 
-    def _carriers(self) -> tuple[Any, ...]:
+    def schema_carriers(self) -> tuple[Any, ...]:
         """The search and its best model have one guarantee."""
         return self, self.best_estimator_
 
@@ -189,7 +190,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         columns = data.shape[1] if getattr(data, "ndim", 1) == 2 else 0
         declared = self.estimator.classes
         scores = 1 if declared is None or isinstance(declared, str) else len(declared) - 1
-        return Shape(n, first._planned_columns(n, columns) * max(scores, 1))
+        return Shape(n, first.planned_columns(n, columns) * max(scores, 1))
 
     def _whole(self) -> Budget:
         return as_budget(self.budget)
@@ -255,7 +256,7 @@ def refuse_unproved(model: Any, x: Any, y: Any) -> None:
 
     Whether a paper's calibration is covered depends on the rows and the budget of this very fit.
     """
-    event = model._ready(x, y).event
+    event = model.prepare(x, y).event
     if not event.private and model.insecure_seed is None:
         raise DeclarationError(
             f"A candidate is not private ({event.why_not_private}), so the search would not be. "
@@ -267,7 +268,7 @@ def _fit(model: Any, x: Any, y: Any) -> Any:
     # Said once, before the first fit. A line for each fit would also tell how many
     # there were, which random stopping must hide.
     with quietly():
-        fitted = model._release(model._ready(x, y))
+        fitted = model.prepare(x, y).release()
     if not fitted.guarantee_.private and model.insecure_seed is None:
         raise DeclarationError("A candidate's release is not private; nothing is released.")
     return fitted

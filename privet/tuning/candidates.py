@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from privet.errors import DeclarationError
-from privet.models._base import PrivateLinearClassifier
+from privet.models import PrivateLinearClassifier
 
 #: What the search itself decides: a candidate must not.
 DECIDED = ("budget", "ledger", "dataset", "insecure_seed", "classes")

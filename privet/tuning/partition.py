@@ -80,7 +80,7 @@ class PartitionSearch(PrivateSearch):
     ) -> None:
         design = self._design(shape, len(candidates))
         models = self._models(table, candidates, design.fits)
-        models[0]._ready(table.x, table.y)  # every row, whatever its part will be
+        models[0].prepare(table.x, table.y)  # every row, whatever its part will be
         for model in models:
             refuse_unproved(model, table.x[: design.size], table.y[: design.size])
 

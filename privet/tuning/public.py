@@ -80,7 +80,7 @@ class PublicSearch(PrivateSearch):
         design = self._design(shape, len(candidates))
         for model in self._models(table, candidates, design.fits):
             refuse_unproved(model, table.x, table.y)
-            model._numbers(*self._rows(), reset=False)
+            model.check_rows(*self._rows())
 
     def _search(
         self,

@@ -90,7 +90,7 @@ class RandomStoppingSearch(PrivateSearch):
         design = self._design(shape, len(candidates))
         size = table.n - design.held
         models = self._models(table, candidates, design.fits)
-        models[0]._ready(table.x, table.y)  # every row, whatever its part will be
+        models[0].prepare(table.x, table.y)  # every row, whatever its part will be
         for model in models:
             refuse_unproved(model, table.x[:size], table.y[:size])
 

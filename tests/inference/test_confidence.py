@@ -137,7 +137,7 @@ def test_the_release_hides_which_neighbour_it_came_from() -> None:
     about = confidence.released_model(model)
     moments = confidence.moments_for(about.design.risk, PureDP(0.5), None, model)
     design = moments.design(20, 2)
-    for rows in (model._revisit(x, y).rows, model._revisit(other, y).rows):
+    for rows in (model.revisit(x, y).rows, model.revisit(other, y).rows):
         released = (moments.run(rows, about.theta, design) for _ in range(k))
         traces.append(np.array([np.trace(each.hessian) for each in released]))
     split = np.median(np.concatenate(traces))

@@ -38,6 +38,7 @@ from privet.kernels import (
 )
 from privet.kernels.classifier import KernelClassifier
 from privet.ledger import Ledger
+from privet.models import Released
 from privet.randomness import source
 from tests.kernels.test_kernels import jaccard
 
@@ -283,7 +284,7 @@ def test_public_points_are_in_the_units_of_the_rows() -> None:
     bounds = (a * -5.0 + b, a * 5.0 + b)
     two = KernelSVC(BUDGET, public_points=a * Z + b, column_bounds=bounds, **names)
     two.fit(a * x + b, y)
-    maps = one._whole_map(2), two._whole_map(2)
+    maps = [Released.of(model).view.feature_map for model in (one, two)]
     assert maps[0] is not None
     assert maps[1] is not None
     here, there = maps[0](x[:100]), maps[1](a * x[:100] + b)
@@ -312,7 +313,7 @@ def test_the_default_regularization_is_the_proven_floor_and_costs_no_warning() -
 
     def total(**names: Any) -> float:
         model = KernelSVC(ApproxDP(1.0, 1e-6), n_frequencies=400, **names)
-        design = model._planned((500_000, 54), 2, None)[1]
+        design = model.planned(500_000, 54).design
         return float(design.risk.regularization)
 
     with pytest.warns(privet.errors.RegularizationRaised):

@@ -56,8 +56,8 @@ def test_notes_of_others_are_not_shown() -> None:
 class Stopped(LogisticRegression):
     """Ctrl-C comes while it is being fitted."""
 
-    def _release(self, ready: Any) -> Any:
-        super()._release(ready)
+    def _publish(self, release: Any, fit: Any) -> None:
+        super()._publish(release, fit)
         raise KeyboardInterrupt
 
 

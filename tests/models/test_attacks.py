@@ -55,7 +55,7 @@ def test_sparse_entries_stored_twice_are_seen_after_a_change_in_place() -> None:
     assert x.has_canonical_format
     x.indices %= 1
     y = np.arange(50) % 2
-    rows = LogisticRegression(1.0)._ready(x, y).rows
+    rows = LogisticRegression(1.0).prepare(x, y).rows
     weights = np.zeros((1, rows.m))
     weights[0, 0] = 1.0
     scores = np.concatenate([block.scores(weights)[:, 0] for block, _ in rows.blocks()])

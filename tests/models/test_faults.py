@@ -36,7 +36,7 @@ from privet.errors import (
 )
 from privet.mechanisms import objective
 from privet.minimise import minimise
-from privet.models._base import PrivateLinearClassifier
+from privet.models.classifier import PrivateLinearClassifier
 from tests.models.tables import MODEL_CLASSES, two_classes
 
 
@@ -134,7 +134,7 @@ def test_2_nothing_is_told_of_the_rows_before_the_charge(
     model = LogisticRegression(ledger=ledger, dataset="few")
     with pytest.raises(BudgetExceeded):
         fit_with_intervals(model, x, y, budget=ZCDP(0.1), share=0.9)
-    LogisticRegression()._ready(x, y)
+    LogisticRegression().prepare(x, y)
     assert not caplog.records
     fit_with_intervals(model, x, y, budget=ZCDP(0.09), share=0.9)
     assert "7 of 400 rows" in caplog.text

@@ -16,6 +16,7 @@ from privet import ZCDP, ApproxDP, LargeMarginGaussian, Ledger, PureDP, load
 from privet.errors import DeclarationError
 from privet.losses import JointHuber, Softmax
 from privet.minimise import minimise
+from privet.models import Released
 from privet.models.lifted import lifted_columns
 from privet.privacy.compose import Composition
 from privet.rows import checked_rows
@@ -85,7 +86,7 @@ def test_the_fit_is_the_minimum_over_the_lifted_table() -> None:
     x, y = shells(500)
     model = model_of(1000.0, regularization=1e-2).fit(x, y)
     lifted = model._lifted(2)
-    ready = model._revisit(x, y)
+    ready = model.revisit(x, y)
     rows = checked_rows(lifted(x), y, norm_bound=lifted.norm)
     theta = minimise(ready.design.risk, rows, tolerance=1e-9).certified().reshape(2, -1)
     assert np.abs(ready.mechanism.loss.basis @ theta - model.coef_).max() < 0.02
@@ -94,10 +95,10 @@ def test_the_fit_is_the_minimum_over_the_lifted_table() -> None:
 def test_declared_losses_reach_the_mechanism() -> None:
     x, y = shells(200)
     huber = model_of(loss="huber", h=0.3, margin=2.0).fit(x, y)
-    assert huber._revisit(x, y).mechanism.loss == JointHuber(3, 0.3, 2.0, lifted=True)
+    assert huber.revisit(x, y).mechanism.loss == JointHuber(3, 0.3, 2.0, lifted=True)
     diagonal = model_of(loss="huber", covariance="diagonal").fit(x, y)
-    assert diagonal._revisit(x, y).mechanism.loss == JointHuber(3, lifted=False)
-    assert model_of().fit(x, y)._revisit(x, y).mechanism.loss == Softmax(3)
+    assert diagonal.revisit(x, y).mechanism.loss == JointHuber(3, lifted=False)
+    assert model_of().fit(x, y).revisit(x, y).mechanism.loss == Softmax(3)
     event = huber.guarantee_.event
     assert event.sensitivity == pytest.approx(np.sqrt(2.0) * 3 * 4.0 * 1.25)
     assert "non-negative" in event.theorem
@@ -186,7 +187,7 @@ def test_class_weights_go_to_the_components() -> None:
     model = LargeMarginGaussian(
         5.0, classes=[0, 1, 2], components=2, centers=CORNERS, class_weight={1: 3.0}
     ).fit(x, y)
-    loss = model._revisit(x, y).mechanism.loss
+    loss = model.revisit(x, y).mechanism.loss
     assert loss.weights == (1.0, 1.0, 3.0, 3.0, 1.0, 1.0)
 
 
@@ -313,11 +314,12 @@ def test_names_hold_the_factors_of_half_vectorised_weights() -> None:
     """``coef_`` times the named number is the coefficient of the term in the score."""
     model = LargeMarginGaussian().fit(*shells(200, classes=2))
     names = ["a²", "1.41 · a × b", "b²", "0.707 · a", "0.707 · b", "0.25 · (constant)"]
-    assert model._feature_names(["a", "b"]) == names
-    assert model._term_names(["a", "b"]) == ["a²", "a × b", "b²", "a", "b", "(constant)"]
+    released = Released.of(model)
+    assert released.features(["a", "b"]) == names
+    assert released.terms(["a", "b"]) == ["a²", "a × b", "b²", "a", "b", "(constant)"]
     a, b = 0.3, -0.5
     terms = np.array([a * a, a * b, b * b, a, b, 1.0])
-    score = (model.coef_[0] * model._feature_steps(2)) @ terms
+    score = (model.coef_[0] * released.steps) @ terms
     assert score == pytest.approx(float(model.decision_function([[a, b]])[0]))
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from privet import ZCDP, ApproxDP, LinearSVC, LogisticRegression, PureDP
 from privet.errors import DeclarationError, PrivetWarning, RegularizationRaised
-from privet.models._base import PrivateLinearClassifier
+from privet.models.classifier import PrivateLinearClassifier
 from privet.rows import checked_rows
 from tests.models.tables import MODEL_CLASSES, QUIET, three_classes, two_classes
 

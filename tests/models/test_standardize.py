@@ -14,7 +14,7 @@ from privet import ZCDP, ApproxDP, Ledger, LinearSVC, LogisticRegression, PureDP
 from privet.errors import BudgetExceeded, DataError, DeclarationError, NotConverged
 from privet.mechanisms import objective
 from privet.minimise import minimise
-from privet.models.standardize import Standardised, declared_ranges
+from privet.models.standardize import Standardized, declared_ranges
 from privet.privacy.compose import Composition
 from tests.strategies import Array
 
@@ -104,9 +104,9 @@ def test_revisiting_sees_the_released_map() -> None:
     """What intervals read: rows through the released centers and scales, loss as in the fit."""
     x, y = people()
     model = private().fit(x, y)
-    ready = model._revisit(x, y)
+    ready = model.revisit(x, y)
     scores = np.concatenate([block.scores(np.eye(4)) for block, _ in ready.rows.blocks()])
-    expected = Standardised(declared_ranges(BOUNDS, 3), model.center_, model.scale_, 1.0)(x)
+    expected = Standardized(declared_ranges(BOUNDS, 3), model.center_, model.scale_, 1.0)(x)
     expected /= np.maximum(np.linalg.norm(expected, axis=1, keepdims=True), 1.0)
     assert np.allclose(scores[:, :3], expected)
     assert ready.mechanism.loss == model._loss(2)

@@ -52,7 +52,7 @@ def test_both_theorems_hold_in_the_mean(loss: str, budget: PureDP | ZCDP) -> Non
     for _ in range(fits):
         x, y = draw(n, rng)
         theta = (basis.T @ model.fit(x, y).coef_).ravel()
-        risk = model._revisit(x, y).design.risk
+        risk = model.revisit(x, y).design.risk
         if best is None:
             rows = checked_rows(lifted(fresh[0]), fresh[1], norm_bound=lifted.norm)
             best = minimise(risk, rows, tolerance=1e-7).certified()

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression as PlainRegression
 from privet import ZCDP, ApproxDP, LargeMarginGaussian, LinearSVC, LogisticRegression
 from privet.errors import DeclarationError
 from privet.kernels import KernelLogisticRegression, KernelSVC
-from privet.models.design import fit_of
+from privet.models import Released
 from privet.planning import plan
 from tests.strategies import EACH_BUDGET, name_of
 
@@ -172,7 +172,7 @@ def test_a_plan_of_an_estimator_is_its_fit(model) -> None:  # type: ignore[no-un
     assert vars(model) == before
     labels = np.array(model.classes or [0, 1])[np.arange(200) % 2]
     fitted = clone(model).fit(np.random.default_rng().uniform(-1.0, 1.0, (200, 3)), labels)
-    event = fit_of(fitted)
+    event = Released.of(fitted).fit
     assert made.regularization == fitted.regularization_
     assert (made.main.kind, made.main.scale) == (event.noise, event.scale)
     assert (made.design.m, made.declared.budget) == (event.columns, fitted.guarantee_.budget)

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression as Plain
 
 from privet import ZCDP, ApproxDP, LogisticRegression, PureDP
 from privet.inference.released_model import released_model
-from privet.models.design import fit_of, released_mechanism
+from privet.models import Released as ReleasedModel
 from privet.noise import NOISES
 from privet.planning.bounds import coefficient_noise, coordinate_quantile, two_sided_tail
 from privet.privacy.attacker import attacker_accuracy, detection, pairs, posterior, sure_odds
@@ -104,15 +104,15 @@ def test_posteriors(budget: PureDP | ApproxDP | ZCDP) -> None:
 
 
 def _rows(released: Released, x: np.ndarray, y: np.ndarray) -> Any:
-    loss = released_mechanism(released.model).loss
+    loss = ReleasedModel.of(released.model).mechanism.loss
     return checked_rows(x, loss.targets(y), norm_bound=1.0, intercept=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_rebuilt_design_is_the_release_s_own(kind: str) -> None:
     model = KINDS[kind]()
-    event = fit_of(model)
-    rebuilt = released_mechanism(model).design_with(event.noise, event.n, event.columns)
+    event = ReleasedModel.of(model).fit
+    rebuilt = ReleasedModel.of(model).mechanism.design_with(event.noise, event.n, event.columns)
     assert rebuilt.event.scale == pytest.approx(event.scale, rel=1e-9)
     same = Released(model).design
     assert same is not None
@@ -143,7 +143,7 @@ def test_the_price_at_this_budget_is_the_release_s_own(kind: str) -> None:
 def test_exact_bands_are_those_of_many_releases(kind: str) -> None:
     """Output perturbation: the spread of releases around their mean is the band."""
     released = Released(KINDS[kind]())
-    drawn = released_mechanism(released.model).sample(_rows(released, *two_classes()), 4000)
+    drawn = ReleasedModel.of(released.model).mechanism.sample(_rows(released, *two_classes()), 4000)
     spread = np.abs(drawn - drawn.mean(axis=0))
     assert np.quantile(spread[:, 0], 0.95) == pytest.approx(released.band, rel=0.1)
     assert np.linalg.norm(drawn - drawn.mean(axis=0), axis=1).mean() == pytest.approx(
@@ -153,7 +153,7 @@ def test_exact_bands_are_those_of_many_releases(kind: str) -> None:
 
 def test_objective_noise_is_at_least_what_is_told() -> None:
     released = Released(KINDS["pure objective"]())
-    drawn = released_mechanism(released.model).sample(_rows(released, *two_classes()), 500)
+    drawn = ReleasedModel.of(released.model).mechanism.sample(_rows(released, *two_classes()), 500)
     moved = np.linalg.norm(drawn - drawn.mean(axis=0), axis=1).mean()
     assert released.noise.least * 0.95 < moved < released.noise.mean * 1.05
 
@@ -162,7 +162,7 @@ def test_a_column_without_rows_gets_the_most_noise() -> None:
     released = Released(KINDS["pure objective"]())
     x, y = two_classes()
     x[:, 1] = 0.0
-    drawn = released_mechanism(released.model).sample(_rows(released, x, y), 4000)[:, 1]
+    drawn = ReleasedModel.of(released.model).mechanism.sample(_rows(released, x, y), 4000)[:, 1]
     assert np.quantile(np.abs(drawn), 0.95) == pytest.approx(released.band, rel=0.1)
 
 
@@ -178,7 +178,7 @@ def test_what_the_page_says_of_noise_holds_on_a_one_hot_table(budget: PureDP | Z
     released = Released(model)
     claims = re.findall(r"± ([\d.e+-]*\d)", coefficients(released).caption)
     assert claims
-    drawn = released_mechanism(model).sample(_rows(released, x, y), fits)[:, :-1]
+    drawn = ReleasedModel.of(model).mechanism.sample(_rows(released, x, y), fits)[:, :-1]
     without = _without_noise(released, x, y)
     allowed = binom.isf(1e-6 / len(without), fits, 0.05)
     for claim in map(float, claims):

@@ -25,14 +25,14 @@ class Watched(LogisticRegression):
     seen: list[set[float]] = []  # noqa: RUF012  (shared on purpose: searches clone the model)
     predicted: list[set[float]] = []  # noqa: RUF012
 
-    def _release(self, ready: Any) -> Any:
+    def _publish(self, release: Any, fit: Any) -> None:
         marks: set[float] = set()
-        for block, _ in ready.rows.blocks():
-            weights = np.zeros((1, ready.rows.m))
+        for block, _ in fit.rows.blocks():
+            weights = np.zeros((1, fit.rows.m))
             weights[0, self.n_features_in_ - 1] = 1.0
             marks.update(np.round(block.scores(weights)[:, 0], 9).tolist())
         Watched.seen.append(marks)
-        return super()._release(ready)
+        super()._publish(release, fit)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The labels of marked rows."""

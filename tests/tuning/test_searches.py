@@ -343,9 +343,9 @@ class Listening(LogisticRegression):  # type: ignore[misc]
 
     levels: ClassVar[list[int]] = []
 
-    def _release(self, ready: Any) -> Any:
+    def _publish(self, release: Any, fit: Any) -> None:
         self.levels.append(logging.getLogger("privet").level)
-        return super()._release(ready)
+        super()._publish(release, fit)
 
 
 def test_a_search_leaves_the_log_of_other_threads_alone() -> None:

@@ -36,7 +36,7 @@ def fit(name: str, kind: Any, *attributes: str, classes: int = 2, **declared: An
         stages = list(event.parts[1:])
 
         def claim(_: Any) -> list[Draw]:
-            found = fitted(model._revisit(x, y).design)
+            found = fitted(model.revisit(x, y).design)
             if "standardize" in declared:
                 found.append(added(stages.pop(0), 2 * COLUMNS))
             if "components" in declared:  # sums and counts of each cell, in every round

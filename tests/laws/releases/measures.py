@@ -106,7 +106,7 @@ def matrices(model: Any, found: Any, numbers: dict[str, Any]) -> Published:
     x, y = people(2, 2000)
 
     def claim(_: Any) -> list[Draw]:
-        fit = fitted(model._revisit(x, y).design)
+        fit = fitted(model.revisit(x, y).design)
         return [*fit, *[added(event, BOTH)] * len(event.curves)]
 
     return published(event, numbers, claim, [1])

@@ -57,7 +57,7 @@ def search(
             )
             x, y = people()
             with quiet():
-                return fitted(chosen._ready(x[:rows], y[:rows]).design)
+                return fitted(chosen.prepare(x[:rows], y[:rows]).design)
 
         event = found.guarantee_.event
         return published(event, numbers, lambda read: claim(event, budget, read, of_fit), words)

@@ -15,7 +15,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError
-from privet.models._numbers import numbers
+from privet.models.classifier import PrivateLinearClassifier
+from privet.models.inputs import numbers
 from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
 
@@ -75,15 +76,12 @@ class RowsAsTrained(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def exported(model: Any, plain: Any) -> Pipeline:
+def exported(model: PrivateLinearClassifier, plain: Any) -> Pipeline:
     """A pipeline that predicts as ``model`` does; ``guarantee_`` goes with it."""
     check_is_fitted(model, "coef_")
     columns = int(model.n_features_in_)
-    rows = RowsAsTrained(
-        model._whole_map(columns, fitted=True),
-        model._bound(),
-        bool(getattr(model, "_objects", False)),
-    )
+    view = model._view(columns)
+    rows = RowsAsTrained(view.feature_map, view.bound, model._objects)
     rows.n_features_in_ = columns
     if hasattr(model, "feature_names_in_"):
         rows.feature_names_in_ = model.feature_names_in_.copy()

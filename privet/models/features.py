@@ -1,0 +1,233 @@
+"""What a linear model sees of a row: its columns or a public map of them, within a bound.
+
+Training and prediction are one function of a row: the same map, the same clipping.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from privet._checks import norm_bound
+from privet._types import Array, Codes, Targets
+from privet.errors import DataError, DeclarationError
+from privet.mechanisms import Mechanism
+from privet.models.fit import PrivateModel
+from privet.models.inputs import numbers, refuse_unsound, table_shape, tell_clipped
+from privet.models.standardize import Chained, Standardized, declared_ranges
+from privet.rows import Rows
+from privet.rows.arrays import block_rows, checked_rows, sound_sparse
+from privet.rows.ball import in_ball
+from privet.rows.mapped import FeatureMap, MappedRows, mapped
+
+
+@dataclass(frozen=True)
+class RowView:
+    """Rows as a linear model sees them.
+
+    Parameters
+    ----------
+    feature_map : FeatureMap or None
+        The public or released map from columns to features; None where the columns are the
+        features.
+    bound : float
+        The Euclidean norm that the features are clipped to, without the constant column.
+    intercept : bool
+        Whether a constant column of ``bound`` is appended for the mechanism.
+    """
+
+    feature_map: FeatureMap | None
+    bound: float
+    intercept: bool = False
+
+    def rows(self, data: Any, targets: Targets) -> Rows:
+        """Bounded rows, charged for: how many were long is told to the terminal."""
+        if self.feature_map is not None:
+            constant = self.bound if self.intercept else None
+            return MappedRows(data, targets, self.feature_map, constant=constant)
+        rows = checked_rows(data, targets, norm_bound=self.bound, intercept=self.intercept)
+        tell_clipped(rows)
+        return rows
+
+    def scores(self, data: Any, coef: Array, intercept: Array) -> Array:
+        """``<coef_k, features> + intercept_k`` of each row, shape (n, K)."""
+        if self.feature_map is None:
+            data = sound_sparse(data) if issparse(data) else data
+            return _scores(coef, intercept, *in_ball(data, self.bound))
+        refuse_unsound(data)
+        size = block_rows(self.feature_map.columns)
+        starts = range(0, table_shape(data)[0], size)
+        blocks = (mapped(self.feature_map, data[start : start + size]) for start in starts)
+        return np.concatenate([_scores(coef, intercept, *block) for block in blocks])
+
+
+def _scores(coef: Array, intercept: Array, features: Any, factors: Array | None) -> Array:
+    scores = np.asarray(features @ coef.T, dtype=np.float64)
+    if factors is not None:
+        scores *= factors[:, None]
+    scores += intercept
+    return scores
+
+
+class FeaturedModel(PrivateModel):
+    """A model of a row's features: columns, standardized if asked for, then mapped if declared."""
+
+    # what a kind of model that does not have the parameter takes for it
+    norm_bound: float = 1.0
+    fit_intercept: bool = False
+    features: FeatureMap | None = None
+    standardize: Literal["private"] | None
+    column_bounds: Any
+
+    coef_: Array
+    intercept_: Array
+    center_: Array
+    scale_: Array
+
+    @property
+    def _objects(self) -> bool:
+        """Whether rows may be objects that only the map understands, strings for example."""
+        return self.features is not None
+
+    def _feature_map(self, d: int) -> FeatureMap | None:
+        """The public map from ``d`` columns to features; None where the columns are the features.
+
+        Made of declarations and of released attributes; it must not draw.
+        """
+        return self.features
+
+    def _bound(self) -> float:
+        """The norm bound of the features, without the constant column."""
+        if self.features is None:
+            return norm_bound(self.norm_bound)
+        if self.norm_bound != 1.0:
+            raise DeclarationError(
+                "features= brings its own norm bound: leave norm_bound at its default."
+            )
+        return norm_bound(float(self.features.norm))
+
+    def _columns(self, n: int, d: int) -> int:
+        """Columns of the rows that a mechanism sees, from the table's shape alone."""
+        if self.features is None:
+            return d + bool(self.fit_intercept)
+        self._check_map(d)
+        return int(self.features.columns) + bool(self.fit_intercept)
+
+    def _check_map(self, d: int) -> None:
+        """Refuse a ready map that says it is for another number of columns."""
+        wanted = getattr(self.features, "n_features_in_", d)
+        if d and wanted != d:  # a sequence of objects has no columns
+            raise DeclarationError(
+                f"features= was made for {wanted} columns, but the table has {d}."
+            )
+
+    def planned_columns(self, n: int, d: int) -> int:
+        """How many columns the mechanism would see of a table of ``n`` rows and ``d`` columns."""
+        return self._columns(n, d)
+
+    def _public_arrays(self, n: int, d: int) -> dict[str, Array]:
+        return {}
+
+    def _standardizer(self, d: int) -> Standardized | None:
+        """The released map of the columns; None where they are used as they are."""
+        if self.standardize is None:
+            return None
+        ranges = declared_ranges(self.column_bounds, d)
+        return Standardized(ranges, self.center_, self.scale_, self._bound())
+
+    def _view(self, d: int) -> RowView:
+        """Columns standardized, then the model's own map, within the bound."""
+        first, then = self._standardizer(d), self._feature_map(d)
+        both = Chained(first, then) if first is not None and then is not None else first or then
+        return RowView(both, self._bound(), bool(self.fit_intercept))
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    def _table(self, X: Any, *y: Any, reset: bool = True) -> Any:
+        table = hasattr(X, "shape") and len(X.shape) == 2
+        if not self._objects or (self.features is not None and table):
+            return numbers(self, X, *y, reset=reset)
+        if isinstance(X, str | bytes) or (len(X) if not hasattr(X, "shape") else X.shape[0]) == 0:
+            raise DataError("Expected a sequence of objects, at least one.")
+        if self.standardize is not None:
+            raise DeclarationError("standardize is for tables of numbers, not for other objects.")
+        check_consistent_length(X, *y)
+        self.n_features_in_ = 0
+        return (list(X), *(column_or_1d(labels) for labels in y)) if y else list(X)
+
+    def _refuse_unsound(self, data: Any) -> None:
+        refuse_unsound(data)
+
+    def _codes(self, data: Any, codes: Codes, n_classes: int) -> Codes:
+        """What each row is labelled with in the loss: a function of that row and of releases."""
+        return codes
+
+    def _targets(self, data: Any, codes: Codes, mechanism: Mechanism, n_classes: int) -> Targets:
+        return mechanism.loss.targets(self._codes(data, codes, n_classes))
+
+    def _rows(self, data: Any, targets: Targets) -> Rows:
+        return self._view(table_shape(data)[1]).rows(data, targets)
+
+    def report_clipped(self, data: Any) -> None:
+        """Tell the curator's terminal how many rows are long, after the charge, for many fits.
+
+        Parameters
+        ----------
+        data : array or sparse matrix
+            Rows as ``read`` returned them.
+        """
+        if self.standardize is None and not self.maps_rows:
+            self._rows(data, np.zeros(table_shape(data)[0]))
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def _width(self) -> int:
+        """How many features ``coef_`` has."""
+        return int(self.n_features_in_ if self.features is None else self.features.columns)
+
+    def _score_rows(self) -> int:
+        """How many rows ``coef_`` has."""
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _score_names(self) -> list[str]:
+        """What each row of ``coef_`` speaks for, where there are several."""
+        return [str(label) for label in self.classes_]
+
+    def _feature_names(self, columns: list[str]) -> list[str]:
+        """Names of the features, from those of the columns."""
+        width = self._width()
+        return columns if len(columns) == width else [f"feature {i + 1}" for i in range(width)]
+
+    def _term_names(self, columns: list[str]) -> list[str]:
+        """Names of what the features are multiples of; see ``_feature_steps``."""
+        return self._feature_names(columns)
+
+    def _feature_steps(self, d: int) -> Array:
+        """What multiplies the term in each feature; intervals are for coefficients of terms."""
+        return np.ones(self._width())
+
+    def _curvature_spread(self, parameters: int) -> float:
+        return 1.0
+
+    @property
+    def maps_rows(self) -> bool:
+        """Whether features are other numbers than the columns, as those of kernel machines are."""
+        return self.features is not None
+
+    def _told_features(self) -> list[str]:
+        if self.features is None:
+            return [f"each row's features, clipped to Euclidean norm {self.norm_bound:g}"]
+        return [
+            f"the feature map ({self._width()} features, clipped to Euclidean norm "
+            f"{self._bound():g}), made without the rows as asserted by the user"
+        ]
+
+    def __sklearn_clone__(self) -> Self:
+        made: Self = super().__sklearn_clone__()
+        if self.features is not None:
+            made.features = self.features  # a public value: a copy would be another draw
+        return made
