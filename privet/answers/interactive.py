@@ -55,8 +55,8 @@ class InteractivePredictor(KernelAnswering):
         ``Lam`` of the mean objective; "auto" is a public rule that reads no data.
     loss : "logistic", "huber" or "smooth_hinge", default "logistic"
         What is minimized.
-    h : float, default 0.5
-        Half-width of the knee of the two hinges.
+    h : float, default 1.0
+        Half-width of the knee of the two hinges, as in ``KernelSVC``.
     queries : int, default 10,000
         How many answers the sparse vector's error bound is promised for.
     failure_probability : float, default 0.05
@@ -113,7 +113,7 @@ class InteractivePredictor(KernelAnswering):
         mechanism: Literal["auto", "function", "sparse_vector"] = "auto",
         regularization: float | Literal["auto"] = "auto",
         loss: Literal["logistic", "huber", "smooth_hinge"] = "logistic",
-        h: float = 0.5,
+        h: float = 1.0,
         queries: int = 10_000,
         failure_probability: float = 0.05,
         classes: Any = None,
@@ -217,6 +217,8 @@ class InteractivePredictor(KernelAnswering):
         if event.n != known.n:
             raise DataError(f"The transcript is of {known.n} rows, these are {event.n}.")
         mine, theirs = self._declarations(d), transcript.declarations
+        if self.loss == "logistic":  # it has no knee
+            mine.pop("h")
         different = sorted(name for name in mine if mine[name] != theirs.get(name))
         if different or event.to_json() != known.to_json():
             names = ", ".join(different) or "the version of Privet"

@@ -87,7 +87,7 @@ class SemiInteractiveClassifier(ReleasedExpansion):
         mechanism: Literal["span", "kernel_noise", "tddl"] = "span",
         regularization: float | Literal["auto"] = "auto",
         loss: Literal["logistic", "huber", "smooth_hinge"] = "logistic",
-        h: float = 0.5,
+        h: float = 1.0,
         classes: Any = None,
         ledger: Any = None,
         dataset: str | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import warnings
 from pathlib import Path
@@ -18,6 +19,7 @@ from privet.errors import DataError, DeclarationError
 from privet.kernels import (
     Gaussian,
     InteractivePredictor,
+    KernelSVC,
     Linear,
     NonInteractiveClassifier,
     SemiInteractiveClassifier,
@@ -58,6 +60,18 @@ def test_defaults_can_fit(kind: Any) -> None:
 )
 def test_the_mechanism_follows_the_budget(told: dict[str, Any], kind: str) -> None:
     assert InteractivePredictor(**told).fit(X, Y).guarantee_.event.mechanism == kind
+
+
+def test_h_has_one_default() -> None:
+    """Of all models with a kernel; where the loss has no knee it ties no transcript."""
+    kinds = (*MODELS.values(), KernelSVC)
+    assert {inspect.signature(kind).parameters["h"].default for kind in kinds} == {1.0}
+    told: dict[str, Any] = {"budget": ZCDP(5.0), "classes": [0, 1]}
+    first = InteractivePredictor(h=0.5, **told).fit(X, Y)
+    InteractivePredictor(**told).resume(X, Y, first.transcript_)
+    knee = InteractivePredictor(h=0.5, loss="huber", **told).fit(X, Y)
+    with pytest.raises(DeclarationError, match=r"other declarations \(h\)"):
+        InteractivePredictor(loss="huber", **told).resume(X, Y, knee.transcript_)
 
 
 def test_a_release_may_say_auto_or_what_auto_is(tmp_path: Path) -> None:
