@@ -93,22 +93,20 @@ class Curator:
         fresh = self._fresh(queries)  # again: another thread may have asked meanwhile
         if fresh:
             table = isinstance(queries, np.ndarray)
-            self._note(session, queries[fresh] if table else [queries[i] for i in fresh])
-            self._hold.note(len(self.transcript.batches))
+            asked = queries[fresh] if table else [queries[i] for i in fresh]
+            self._note(session, self._hold, asked)
         self._session = session
 
-    def _note(self, session: Session, queries: Any) -> None:
+    def _note(self, session: Session, hold: Hold, queries: Any) -> None:
         """Answer new queries, and note the answers before anybody sees them."""
         if isinstance(queries, np.ndarray):
             queries = np.ascontiguousarray(queries + 0.0)  # a zero has no sign
         transcript = self.transcript
-        transcript.add(session.answer(queries, source(self._next_seed())), session.state)
+        batch = session.answer(queries, source(self._next_seed()))
         if self._journal is not None:
-            try:
-                journals.append(self._journal, transcript, transcript.last())
-            except BaseException:
-                transcript.forget()  # nobody saw them
-                raise
+            journals.append(self._journal, transcript, {**batch.to_json(), "state": session.state})
+        hold.note(len(transcript.batches) + 1)
+        transcript.add(batch, session.state)  # from here on they can be seen
 
     def _next_seed(self) -> int | None:
         """Another seed for each batch: the same one again would repeat the noise."""

@@ -20,6 +20,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from privet._files import probe
 from privet.answers import records
@@ -130,6 +131,7 @@ class _Turn:
 
 
 _TURNS: dict[str, _Turn] = {}
+_ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True)
@@ -155,24 +157,28 @@ class Hold:
             )
 
     def note(self, batches: int) -> None:
-        """So many batches are answered."""
-        _TURNS[self.identity].batches = batches
+        """So many batches are answered; refused where another took over while they were."""
+        with _ONE_AT_A_TIME:
+            self.check()
+            _TURNS[self.identity].batches = batches
 
 
 def take(identity: str, batches: int, *, journalled: bool) -> Hold:
     """Take up a release from the end of a transcript of ``batches``."""
-    turn = _TURNS.setdefault(identity, _Turn(0, batches, os.getpid()))
-    if turn.process != os.getpid() and not journalled:
-        raise DeclarationError(
-            "The process that this one was forked from holds this release, and without a journal "
-            "both would answer, with two noises. Go on there, or give the release a journal."
-        )
-    turn.process = os.getpid()
-    if batches < turn.batches:
-        raise DataError(
-            "The transcript is not the newest: this release has answered more since. Resume from "
-            "its end."
-        )
-    turn.number += 1
-    turn.batches = batches
-    return Hold(identity, turn.number, os.getpid())
+    with _ONE_AT_A_TIME:
+        turn = _TURNS.setdefault(identity, _Turn(0, batches, os.getpid()))
+        if turn.process != os.getpid() and not journalled:
+            raise DeclarationError(
+                "The process that this one was forked from holds this release, and without a "
+                "journal both would answer, with two noises. Go on there, or give the release a "
+                "journal when it is opened."
+            )
+        turn.process = os.getpid()
+        if batches < turn.batches:
+            raise DataError(
+                "The transcript is not the newest: this release has answered more since. Resume "
+                "from its end."
+            )
+        turn.number += 1
+        turn.batches = batches
+        return Hold(identity, turn.number, os.getpid())

@@ -94,12 +94,6 @@ class Transcript:
         self.state = state
         self._note(batch)
 
-    def forget(self) -> None:
-        """Take the newest batch back: it was not given to anybody."""
-        batch = self.batches.pop()
-        for query in batch.queries:
-            self._known.pop(key_of(query), None)
-
     def _note(self, batch: Batch) -> None:
         for query, answer in zip(batch.queries, batch.answers, strict=True):
             self._known.setdefault(key_of(query), float(answer))
@@ -125,10 +119,6 @@ class Transcript:
     def counters(self) -> Record:
         """The mechanism's public counters, and how often the rows were taken again."""
         return {"state": self.state, "resumed": self.resumed}
-
-    def last(self) -> Record:
-        """What a journal appends: the newest batch and the counters, in one line."""
-        return {**self.batches[-1].to_json(), "state": self.state}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the transcript, all or nothing."""

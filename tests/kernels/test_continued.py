@@ -221,6 +221,32 @@ def test_threads_that_ask_the_same_get_one_answer() -> None:
     assert sum(len(batch.answers) for batch in model.transcript_.batches) == len(Z)
 
 
+@pytest.mark.parametrize("journalled", [False, True])
+def test_whoever_is_overtaken_while_it_answers_gives_nothing(
+    journalled: bool, tmp_path: Path
+) -> None:
+    """Another predictor takes the release up after the first was asked and before it answers."""
+    path = tmp_path / "journal" if journalled else None
+    taken: list[InteractivePredictor] = []
+
+    model = predictor(path).fit(X, Y)
+    model.answer(Z[:1])
+    session = model._curator.session
+    assert session is not None
+    answer = session.answer
+
+    def slowly(*asked: Any) -> Any:
+        found = answer(*asked)
+        taken.append(predictor(path).resume(X, Y, model.transcript_))
+        return found
+
+    session.answer = slowly  # type: ignore[method-assign]
+    with pytest.raises(DataError, match=r"[Aa]nother p"):
+        model.answer(Z[1:2])
+    assert len(model.transcript_) == 1
+    taken[0].answer(Z[1:2])
+
+
 def test_a_release_without_a_name_repeats_but_does_not_go_on(tmp_path: Path) -> None:
     """Transcripts written before releases had an identity."""
     model = predictor().fit(X, Y)
