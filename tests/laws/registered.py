@@ -262,12 +262,14 @@ case("function", "function", kernel("function"), (N, M), answers, (-1.0,), (ROOT
 
 def comparisons(made: Any, design: Any, source: Randomness, unit: float) -> tuple[Values, Times]:
     """Two guesses far off, two exact ones between them."""
-    machine, found, corrections = SparseVectorAnswers(design), [], 0
+    machine, found = SparseVectorAnswers(design), list[float]()
+    epochs, begins = 0, True
     for error in (1e3, 0.0, 0.0, 1e3):
-        if machine.ask(error * design.threshold, source):
+        epochs += begins
+        begins = machine.ask(error * design.threshold, source)
+        if begins:  # the next query has a threshold of its own
             found.append(machine.release(0.5, source))
-            corrections += 1
-    times = {"epoch": machine.used, "query": 4, "correction": corrections}
+    times = {"epoch": epochs, "query": 4, "correction": len(found)}
     return {"answers": (np.array(found), 0.0)}, times
 
 

@@ -27,7 +27,7 @@ from privet.privacy import Budget
 from privet.privacy.curves import gaussian_delta, renyi_epsilon
 from privet.privacy.kinds import EVENTS
 from privet.privacy.stopping import StoppingCurve
-from tests.laws.registered import CASES, ROUNDS, Values
+from tests.laws.registered import CASES, EXACT, LAM, ROUNDS, M, N, Values
 from tests.laws.test_calibration import spent as fit_spent
 from tests.laws.watched import Change, Record, watching
 
@@ -126,6 +126,45 @@ def test_every_draw_is_of_a_law_that_is_tested() -> None:
     assert {
         draw.kind for name, budget in EACH for draw in CASES[name].design(budget).draws
     } <= known
+
+
+# -- the sensitivities of the theorems -------------------------------------------------------------
+
+#: ``2 L R/(n Lam)`` of the cases: logistic loss has slopes up to one, rows norms up to one.
+MOVED = 2.0 / (N * LAM)
+SENSITIVITIES = {
+    "output": MOVED,
+    "function": MOVED,
+    "sparse vector": MOVED,
+    "coordinates": MOVED,
+    "predictions": math.sqrt(2.0) * MOVED,
+    "distinguishing ball": MOVED,
+    "distinguishing net": MOVED,
+    "moments": 2.0 * math.sqrt(M) / N,
+    "matrix": 1.0,  # in units of its own
+    "selection": 1.0,
+    "disjoint parts": 1.0,
+    "stopping": 1.0,
+}
+
+
+@every_case
+def test_the_sensitivity_is_that_of_the_theorem(name: str, budget: Budget) -> None:
+    """Widened by rounding and by what a minimiser may miss, and by nothing else."""
+    found = CASES[name].design(budget).event
+    laplace = found.noise == "laplace"
+    if name == "histogram":  # a row is in two cells, so four change by one each
+        expected = 4.0 if laplace else 2.0
+    elif name == "predictions" and laplace:
+        expected = math.sqrt(8.0) * MOVED
+    else:
+        keys = [key for key in SENSITIVITIES if name.startswith(key)]
+        if not keys:
+            assert name.startswith("objective") or name == "public rows"
+            return
+        expected = SENSITIVITIES[keys[0]]
+    assert expected <= found.sensitivity * (1.0 + 1e-12)
+    assert found.sensitivity <= 1.01 * expected
 
 
 # -- law 6: calibrate, then account ----------------------------------------------------------------
@@ -315,6 +354,47 @@ def test_a_hundredth_more_noise_moves_every_number_by_a_hundredth(
         np.testing.assert_allclose(
             more[key][0] - none[key][0], 1.01 * shift, atol=5e-5 * np.abs(shift).max()
         )
+
+
+#: Cases whose draws are added as they are, in the order in which they are released.
+PLAIN = ("histogram", "moments", "output", "coordinates", "predictions", "stopping")
+
+
+@pytest.mark.parametrize(
+    ("name", "budget"), [each for each in LINEAR if each[0].startswith(PLAIN)], ids=str
+)
+def test_the_noise_in_a_release_is_the_one_that_was_drawn(name: str, budget: Budget) -> None:
+    drawn: list[Array] = []
+
+    def keep(place: int, draw: Draw, sample: Array) -> Array:
+        drawn.append(sample)
+        return sample
+
+    ((once, _),) = run(name, budget, keep)[0].values()
+    ((none, _),) = run(name, budget, times(0.0))[0].values()
+    noise = np.concatenate([sample.ravel() for sample in drawn])
+    np.testing.assert_allclose(once - none, noise, atol=5e-6 * np.abs(noise).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "budget"),
+    [each for each in EACH if each[0].startswith(("selection", "disjoint"))],
+    ids=str,
+)
+@pytest.mark.parametrize("seed", range(20))
+def test_the_candidate_with_the_largest_noisy_score_is_chosen(
+    name: str, budget: Budget, seed: int
+) -> None:
+    drawn: list[Array] = []
+
+    def keep(place: int, draw: Draw, sample: Array) -> Array:
+        drawn.append(sample)
+        return sample
+
+    with watching(keep):
+        ((index, _),) = CASES[name].released(budget, seed=seed)[0].values()
+    scores = EXACT if name.startswith("selection") else np.array([-1.0, 0.0, -2.0])
+    assert index[0] == np.argmax(scores + drawn[0][0])
 
 
 OTHERS = [each for each in EACH if not CASES[each[0]].linear]
