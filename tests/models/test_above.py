@@ -92,7 +92,7 @@ def by_other_roads() -> list[Any]:
         PartitionSearch(LinearSVC(), [{"h": 0.5}, {"h": 0.4}], 1.0),
         RandomStoppingSearch(LinearSVC(), [{"h": 0.5}, {"h": 0.4}], 1.0),
         InteractivePredictor(budget=ZCDP(1.0)),
-        SemiInteractiveClassifier(points, budget=ZCDP(1.0)),
+        SemiInteractiveClassifier(ZCDP(1.0), public_points=points),
         NonInteractiveClassifier(budget=ZCDP(1.0), net=points),
     ]
 
