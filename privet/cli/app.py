@@ -14,17 +14,15 @@ from privet.cli import (
     demo,
     doctor,
     evaluate,
-    intervals,
+    kept,
     ledger,
     plan,
     predict,
-    recover,
     schema,
-    tell,
+    statement,
     train,
-    tune,
 )
-from privet.cli.show import clean
+from privet.cli.output import clean
 from privet.errors import PrivetError, PrivetWarning
 
 DEBUG = "PRIVET_DEBUG"
@@ -48,7 +46,7 @@ def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -
         typer.echo(f"Note: {message}", err=True)
 
 
-class Roof(TyperGroup):
+class App(TyperGroup):
     """Turns every refusal into a sentence and exit code 1, without a traceback.
 
     An error that is not Privet's own may quote a value from a row, so only its kind is told.
@@ -96,7 +94,7 @@ def _is_usage(error: Exception) -> bool:
 
 
 app = typer.Typer(
-    cls=Roof,
+    cls=App,
     help="Differentially private classifiers whose epsilon is a theorem.",
     epilog="Start with: privet demo",
     no_args_is_help=True,
@@ -115,7 +113,7 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def roof(
+def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -123,7 +121,7 @@ def roof(
     """Differentially private classifiers whose epsilon is a theorem."""
 
 
-for part in (demo, train, tune, predict, evaluate, intervals, recover, plan, tell, doctor):
+for part in (demo, train, predict, evaluate, kept, plan, statement, doctor):
     part.register(app)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")

@@ -6,31 +6,29 @@ the file are relative to the file, so that a folder with data, schema and run ca
 
 from __future__ import annotations
 
+import inspect
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
-
-#: keys whose values are files
-PATHS = ("data", "schema", "out", "picture")
-#: commands whose model is a file; elsewhere it is a kind of model
-OF_FILES = ("predict", "evaluate")
 
 
 def _load(ctx: Any, path: Path | None) -> Path | None:
     if path is None or ctx.resilient_parsing:
         return path
-    known = {str(parameter.name) for parameter in ctx.command.params}
+    known = {str(parameter.name): parameter for parameter in ctx.command.params}
+    files = _files(ctx.command.callback)
     for name, value in _read(path).items():
         if name not in known or name in ("config", "help"):
-            names = ", ".join(sorted(known - {"config", "help"}))
+            names = ", ".join(sorted(set(known) - {"config", "help"}))
             raise typer.BadParameter(f"{path.name} has an unknown key {name!r}; known are {names}.")
-        many = any(each.name == name and each.multiple for each in ctx.command.params)
+        many = bool(getattr(known[name], "multiple", False))
         if isinstance(value, dict) or (isinstance(value, list) and not many):
             raise typer.BadParameter(f"{name} in {path.name} must be a single value.")
         values = value if isinstance(value, list) else [value]
-        placed = [_placed(path.parent, str(ctx.command.name), name, each) for each in values]
+        placed = [_placed(path.parent, each, is_file=name in files) for each in values]
         ctx.default_map = {**(ctx.default_map or {}), name: placed if many else placed[0]}
     return path
 
@@ -46,12 +44,18 @@ def _read(path: Path) -> dict[str, Any]:
     return {name.replace("-", "_"): value for name, value in found.items()}
 
 
-def _placed(folder: Path, command: str, name: str, value: Any) -> Any:
+def _files(function: Callable[..., None]) -> set[str]:
+    """The parameters that name files: those of type ``Path``, and the ledger, which may be one."""
+    parameters = inspect.signature(function).parameters.values()
+    kinds = {each.name: get_args(each.annotation)[0] for each in parameters}
+    return {"ledger", *(name for name, kind in kinds.items() if Path in (kind, *get_args(kind)))}
+
+
+def _placed(folder: Path, value: Any, *, is_file: bool) -> Any:
     """Paths seen from the configuration's folder; everything else as on the command line."""
     if str(value) == "-":  # standard output
         return "-"
-    is_path = name in PATHS or (name == "model" and command in OF_FILES)
-    if is_path or (name == "ledger" and "://" not in str(value)):
+    if is_file and "://" not in str(value):
         return str(folder / str(value))
     # text, as it would come from the command line; booleans stay, or "false" would be true
     return value if isinstance(value, bool) else str(value)

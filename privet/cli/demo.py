@@ -5,21 +5,23 @@ from __future__ import annotations
 import csv
 import math
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.options import Force, command
-from privet.cli.show import free_place, table, working
+from privet.cli.options import BudgetFlags, Force, command
+from privet.cli.output import free_place, table, working
 
 if TYPE_CHECKING:
-    from privet.cli.study import Split
+    from privet._types import Array, Flags
     from privet.schema import Schema
+
 
 FRESH = 10_000
 FILES = {
-    "people.csv": "the made-up table",
+    "people.csv": "the synthetic table",
     "schema.toml": "what is public about it: bounds, categories, classes",
     "model.privet": "the released model: coefficients, schema, guarantee",
     "statement.txt": "the promise, for signing",
@@ -49,9 +51,7 @@ def demo(
     The people are made up, so the demo may show what a real release must not: how good the model
     is on people whose answers are known.
     """
-    from privet.cli.options import budget_from
-
-    budget = budget_from(epsilon, None, None)
+    budget = BudgetFlags(epsilon).budget()
     out.mkdir(parents=True, exist_ok=True)
     wanted = [name for name in FILES if study or not name.endswith(".png")]
     for name in wanted:
@@ -72,31 +72,32 @@ def _say(step: str, command: str = "") -> None:
 
 def _make(out: Path, rows: int) -> tuple[Schema, Any]:
     """Write the tables and the schema; keeps the fresh people's true labels."""
-    from privet.cli.schema import _show
+    from privet.cli.schema import show_schema
     from privet.datasets import census_schema, census_table
 
     schema = census_schema()
     _say("1. A table, and what is public about it", f"privet schema check {out / 'schema.toml'}")
-    with working("Making up people"):
+    with working("Generating people"):
         both = census_table(rows + FRESH, seed=0)
         people = {name: values[:rows] for name, values in both.items()}
         fresh = {name: values[rows:] for name, values in both.items()}
         truth = fresh.pop(schema.label.name)
-        _write(people, out / "people.csv")
-        _write(fresh, out / "new-people.csv")
+        write_table(people, out / "people.csv")
+        write_table(fresh, out / "new-people.csv")
         (out / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
-    _show(schema)
+    show_schema(schema)
     typer.echo(
-        f"\n{rows:,} made-up people are in {out / 'people.csv'}. The schema names the bounds and\n"
-        "categories of each column, so that nothing is measured on the rows.\n"
+        f"\n{rows:,} synthetic people are in {out / 'people.csv'}. The schema names the\n"
+        "bounds and categories of each column, so that nothing is measured on the rows.\n"
         "The question: does a person earn over 50k?"
     )
     return schema, truth
 
 
 def _release(out: Path, schema: Schema, budget: Any) -> None:
-    from privet.cli.tell import as_text, write_report
-    from privet.cli.train import fit, tell_released
+    from privet.cli.statement import as_text, write_report
+    from privet.cli.train import fit, show_released
+    from privet.models import LogisticRegression
 
     people, model = out / "people.csv", out / "model.privet"
     _say(
@@ -105,9 +106,9 @@ def _release(out: Path, schema: Schema, budget: Any) -> None:
         f"--out {model}",
     )
     start = time.perf_counter()
-    fitted = fit(people, schema, budget, "logistic", {})
+    fitted = fit(LogisticRegression(budget), schema, people)
     fitted.save(model)
-    tell_released(fitted, model, time.perf_counter() - start, json=False)
+    show_released(fitted, model, time.perf_counter() - start, json=False)
     _say("3. What was promised", f"privet statement {model}")
     text = as_text(model)
     (out / "statement.txt").write_text(text + "\n", encoding="utf-8")
@@ -119,10 +120,11 @@ def _release(out: Path, schema: Schema, budget: Any) -> None:
 
 def _predict(out: Path) -> Any:
     from privet.cli.predict import predictions, write
+    from privet.cli.reading import FileFlags
 
     model, fresh, target = out / "model.privet", out / "new-people.csv", out / "predictions.csv"
     _say("5. Predictions for new people", f"privet predict {model} {fresh} --out {target}")
-    found = predictions(model, fresh, None, probabilities=False)
+    found = predictions(model, fresh, None, FileFlags(), probabilities=False)
     write(found, target)
     typer.echo(f"{len(found['prediction']):,} people in {target}. Predicting costs no privacy.")
     return found["prediction"]
@@ -134,17 +136,15 @@ def _judge(
     """Accuracies on the fresh people, and the picture."""
     import numpy as np
 
-    from privet.cli import study as studied
-
     truth, guesses = answers
     _say("6. How good it is (allowed here: the people are synthetic)")
     over = schema.label.classes[1]
     encoded = schema.encode(out / "people.csv")
     fresh = schema.encode_features(out / "new-people.csv")
-    train = studied.Split(encoded.x, encoded.y == over)
-    test = studied.Split(fresh, np.asarray(truth == over))
+    train = Split(encoded.x, encoded.y == over)
+    test = Split(fresh, np.asarray(truth == over))
     majority = float(max(test.y.mean(), 1 - test.y.mean()))
-    plain = studied.without_privacy(train, test)
+    plain = without_privacy(train, test)
     lines = [
         ("always the larger class", majority, "nothing"),
         ("the released model", float((guesses == truth).mean()), _odds(budget.epsilon)),
@@ -160,15 +160,13 @@ def _judge(
 def _study(
     train: Split, test: Split, majority: float, plain: float, out: Path
 ) -> list[tuple[str, float, str]]:
-    from privet.cli import study
-
     draws = 10
-    with working(f"Repeating {draws * len(study.EPSILONS) * len(study.RECIPES)} releases"):
-        curves = study.accuracies(train, test, draws)
-        study.draw(curves, majority, plain, len(train.x), out / "price-of-privacy.png")
+    with working(f"Repeating releases, {draws} at each of {len(EPSILONS)} budgets"):
+        curves = accuracies(train, test, draws)
+        draw(curves, majority, plain, len(train.x), out / "price-of-privacy.png")
     means = curves["logistic"].mean(axis=1)
     return [
-        (f"the same at epsilon = {study.EPSILONS[i]:g}", float(means[i]), _odds(study.EPSILONS[i]))
+        (f"the same at epsilon = {EPSILONS[i]:g}", float(means[i]), _odds(EPSILONS[i]))
         for i in (1, 3, 5)
     ]
 
@@ -184,7 +182,7 @@ def _end(out: Path, wanted: list[str], seconds: float) -> None:
     typer.echo(f"\nDone in {seconds:.0f} s. Look at {out / 'report.html'} first.")
 
 
-def _write(columns: dict[str, Any], path: Path) -> None:
+def write_table(columns: dict[str, Any], path: Path) -> None:
     """CSV with empty cells where something is missing."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -197,3 +195,80 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, float):
         return value
     return "" if math.isnan(value) else f"{value:g}"
+
+
+# -- a study: how good private models are, release after release ---------------------------------
+#
+# Only synthetic data allows this. Each point repeats a release many times and measures it on fresh
+# rows; on a real table every one of these releases would have to be paid for.
+
+EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+COLORS = ("#1b6ca8", "#c8553d", "#7a7a7a")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Encoded rows and whether each is in the second class."""
+
+    x: Array
+    y: Flags
+
+
+def without_privacy(train: Split, test: Split) -> float:
+    """Accuracy of scikit-learn's logistic regression."""
+    from sklearn.linear_model import LogisticRegression
+
+    plain = LogisticRegression(C=10.0, max_iter=1000).fit(train.x, train.y)
+    return float(plain.score(test.x, test.y))
+
+
+def accuracies(train: Split, test: Split, draws: int) -> dict[str, Array]:
+    """Accuracy of ``draws`` releases at each epsilon: name -> (epsilons, draws)."""
+    import numpy as np
+
+    from privet.losses import HuberHinge, Logistic
+    from privet.mechanisms import ObjectivePerturbation, OutputPerturbation
+    from privet.privacy import PureDP
+    from privet.rows import checked_rows
+
+    recipes: dict[str, tuple[Any, Any]] = {
+        "logistic": (ObjectivePerturbation, Logistic()),
+        "Huber SVM": (ObjectivePerturbation, HuberHinge()),
+        "logistic, noise on the output": (OutputPerturbation, Logistic()),
+    }
+    found = {}
+    for name, (mechanism, loss) in recipes.items():
+        targets = loss.targets(train.y.astype(np.int_))
+        rows = checked_rows(train.x, targets, norm_bound=1.0)
+        points = []
+        for epsilon in EPSILONS:
+            scores = test.x @ mechanism(loss, PureDP(epsilon)).sample(rows, draws).T
+            points.append(((scores > 0) == test.y[:, None]).mean(axis=0))
+        found[name] = np.array(points)
+    return found
+
+
+def draw(curves: dict[str, Array], majority: float, plain: float, rows: int, path: Path) -> None:
+    """Accuracy against epsilon, with the spread of the releases."""
+    import numpy as np
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 4.6), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    for color, (name, found) in zip(COLORS, curves.items(), strict=True):
+        low, middle, high = np.quantile(found, [0.1, 0.5, 0.9], axis=1)
+        axes.fill_between(EPSILONS, low, high, color=color, alpha=0.18, linewidth=0)
+        axes.plot(EPSILONS, middle, marker="o", markersize=4, color=color, label=name)
+    for level, word, style in ((plain, "not private", "-"), (majority, "larger class", ":")):
+        axes.axhline(level, color="black", linewidth=1, linestyle=style)
+        axes.annotate(word, (EPSILONS[0], level), (0, 4), textcoords="offset points")
+    axes.set(xscale="log", xlabel="epsilon (smaller protects more)", ylabel="accuracy, fresh rows")
+    axes.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+    axes.minorticks_off()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.08))
+    draws = next(iter(curves.values())).shape[1]
+    axes.set_title(f"The price of privacy: {rows:,} rows, {draws} releases a point", loc="left")
+    figure.savefig(path)

@@ -11,7 +11,7 @@ from typing import Literal
 import typer
 
 from privet.cli.options import Json, command
-from privet.cli.show import as_json, table
+from privet.cli.output import as_json, table
 
 #: packages, what they are for, and whether Privet cannot do without
 PACKAGES = (

@@ -20,10 +20,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from json import loads
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
+
+import typer
 
 from privet._files import canonical, digest, probe, sync_folder, write_whole
-from privet.cli.show import free_place
+from privet.cli.options import Force, Json, command, ledger_url, open_ledger
+from privet.cli.output import as_json, facts, free_place, table
 from privet.errors import DataError, DeclarationError
 
 FOLDER = "PRIVET_KEPT"
@@ -37,15 +40,11 @@ ROOM = 1 << 20
 
 def folder_for(out: Path | None, ledger: str | None) -> Path:
     """Where results wait that were paid and not yet delivered."""
-    from privet.cli.options import ledger_url
-
     given = os.environ.get(FOLDER)
     if given:
         return Path(given)
     if ledger is not None and ledger_url(ledger).startswith("sqlite:///"):
-        from privet.ledger import Ledger
-
-        file = Ledger(ledger_url(ledger)).path
+        file = open_ledger(ledger).path
         return file.with_name(file.name + ENDING)
     return (Path() if out is None else out.parent) / "privet-kept"
 
@@ -201,3 +200,83 @@ def find(folders: list[Path], name: str | None) -> Kept:
     if len(files) > 1:
         raise DeclarationError("Several results are kept here: name one of those listed.")
     return read_kept(files[0])
+
+
+# -- privet recover ------------------------------------------------------------------------------
+
+EXAMPLE = "privet recover --ledger budget.db --out model.privet"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, recover, EXAMPLE)
+
+
+def recover(
+    name: Annotated[
+        str | None, typer.Argument(help="Which one, by the name in the list; not needed for one.")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="The ledger that was charged: a file, or sqlite:///file.")
+    ] = None,
+    folder: Annotated[Path | None, typer.Option(help="The folder that the message named.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write it to this file; without it, only list.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """List results that were paid for but not delivered, or write one to a file.
+
+    A full disk or Ctrl-C after the charge leaves what was released in a folder beside the ledger,
+    in the folder that the environment variable PRIVET_KEPT names, or beside the output. Without
+    --ledger and --folder it is looked for in PRIVET_KEPT and in this folder. Costs no privacy.
+    """
+    folders = _folders(ledger, folder)
+    if out is None:
+        if name is not None:
+            raise typer.BadParameter("--out is missing: where to write it.")
+        _list(folders, json=json)
+        return
+    found = find(folders, name)
+    free_place(out, force=force)
+    try:
+        write_whole(out, found.content, replace=force, mode=found.mode)
+    except FileExistsError:
+        raise DeclarationError(
+            f"{out.name} is already there. Choose another name, or add --force."
+        ) from None
+    found.file.unlink(missing_ok=True)
+    if json:
+        as_json({"kind": found.kind, "out": str(out)})
+    else:
+        facts([("Recovered", f"{out}: {found.kind}")])
+
+
+def _folders(ledger: str | None, folder: Path | None) -> list[Path]:
+    if folder is not None:
+        return [folder]
+    if ledger is not None:
+        return list({folder_for(None, ledger), *_given()})
+    return [*_given(), Path("privet-kept"), *(p for p in Path().glob(f"*{ENDING}") if p.is_dir())]
+
+
+def _given() -> list[Path]:
+    return [Path(os.environ[FOLDER])] if os.environ.get(FOLDER) else []
+
+
+def _list(folders: list[Path], *, json: bool) -> None:
+    rows = []
+    for file in waiting(folders):
+        try:
+            found = read_kept(file)
+            rows.append((found.name, found.kind, found.out or "the screen", str(file)))
+        except (DataError, OSError):
+            rows.append((file.stem, "damaged", "", str(file)))
+    if json:
+        as_json([dict(zip(("name", "kind", "out", "file"), row, strict=True)) for row in rows])
+    elif rows:
+        table(("name", "kind", "meant for", "kept in"), rows)
+        typer.echo("\nWrite one with: privet recover NAME --out FILE")
+    else:
+        typer.echo("Nothing is kept here.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.options import Delta, Epsilon, Json, Rho, budget_from, command, ledger_url
-from privet.cli.show import as_json, clean, facts, table
+from privet.cli.options import BudgetFlags, Json, command, open_ledger
+from privet.cli.output import as_json, clean, facts, table
 
 if TYPE_CHECKING:
     from privet.ledger import Entry, Fits, Ledger, Receipt, Terms
@@ -26,18 +26,11 @@ Place = Annotated[
 Dataset = Annotated[str, typer.Argument(help="Name of the data set.")]
 
 
-def _ledger(place: str) -> Ledger:
-    from privet.ledger import Ledger
-
-    return Ledger(ledger_url(place))
-
-
 def open_(
     place: Place,
     dataset: Dataset,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
+    *,
+    budget: BudgetFlags,
     group: Annotated[int, typer.Option(help="The most rows that one person has.")] = 1,
     part: Annotated[
         list[str] | None,
@@ -53,8 +46,8 @@ def open_(
     A cap cannot be changed later. With --group it holds for persons with that many rows. Parts are
     disjoint ranges of row numbers: releases from different parts cost the maximum, not the sum.
     """
-    cap = budget_from(epsilon, delta, rho)
-    ledger = _ledger(place)
+    cap = budget.budget()
+    ledger = open_ledger(place)
     ledger.open(dataset, cap, parts=_ranges(part) if part else None, group=group)
     if json:
         as_json({"ledger": ledger.place, "dataset": dataset, **_declared(ledger.terms(dataset))})
@@ -118,7 +111,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the caps, what was spent and what is left."""
-    ledger = _ledger(place)
+    ledger = open_ledger(place)
     entries = ledger.entries()
     names = [entry.dataset for entry in entries if entry.kind == "open"]
     if dataset is not None:
@@ -237,7 +230,7 @@ def remaining(
     The number is in the cap's own terms: epsilon or rho. On standard error: which releases would
     be admitted now.
     """
-    ledger = _ledger(place)
+    ledger = open_ledger(place)
     left, fits = ledger.remaining(dataset, part), ledger.fits(dataset, part)
     if json:
         found = {"dataset": dataset, **_declared(ledger.terms(dataset)), "remaining": left}
@@ -265,7 +258,7 @@ def verify(
     """
     if head is not None and model is not None:
         raise typer.BadParameter("give --head or --model, not both.")
-    ledger = _ledger(place)
+    ledger = open_ledger(place)
     ledger.verify(head if model is None else _receipt(model))
     count = len(ledger.entries())
     if json:
@@ -292,7 +285,7 @@ def migrate(place: Place, json: Json = False) -> None:
     """
     from privet.ledger.store import FORMAT
 
-    ledger = _ledger(place)
+    ledger = open_ledger(place)
     found = ledger.migrate()
     if json:
         as_json({"ledger": ledger.place, "from": found, "to": FORMAT, "head": ledger.head()})
@@ -304,7 +297,7 @@ def migrate(place: Place, json: Json = False) -> None:
 
 def export(place: Place) -> None:
     """Print every entry as a line of JSON."""
-    for line in _ledger(place).export():
+    for line in open_ledger(place).export():
         typer.echo(line)
 
 

@@ -1,42 +1,38 @@
-"""Flags that several commands share, and how a budget is read from them."""
+"""Flags that several commands share, in groups, and how a command is made from them.
+
+A group is a frozen dataclass whose fields are flags. A command takes it as one parameter, and
+``command`` shows each of its fields as a flag of its own:
+
+    def open_(place: Place, *, budget: BudgetFlags, json: Json = False) -> None: ...
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from privet.ledger import Ledger
     from privet.privacy.budget import Budget
 
-Epsilon = Annotated[
-    float | None, typer.Option(help="Privacy budget: odds change by at most e^epsilon.")
-]
-Delta = Annotated[float | None, typer.Option(help="With --epsilon: the delta of (epsilon, delta).")]
-Rho = Annotated[float | None, typer.Option(help="Zero-concentrated budget, in place of --epsilon.")]
-Mechanism = Annotated[
-    Literal["objective", "output"],
-    typer.Option(help="Noise in the objective (more accurate) or on the minimiser."),
-]
-Noise = Annotated[
-    Literal["auto", "laplace", "gaussian"],
-    typer.Option(help="Law of the noise; auto takes the smaller one that the budget allows."),
-]
-Regularization = Annotated[
-    float | None,
-    typer.Option(help="Lam of the mean objective; without it, a public rule chooses."),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is already there.")]
 
 
-class Once(TyperCommand):
-    """A command of which a flag that takes one value is refused when it is given twice.
+# -- commands ------------------------------------------------------------------------------------
 
-    Otherwise the last one would win without a word: ``--group a --group b``.
+
+class Once(TyperCommand):
+    """A command that refuses a flag that takes one value when it is given twice.
+
+    Otherwise the last one would win silently: ``--group a --group b``.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -54,39 +50,42 @@ def command(app: typer.Typer, function: Callable[..., None], example: str) -> No
     paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
     words = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     name = function.__name__.strip("_")
-    app.command(name, cls=Once, help=words, epilog=f"Example: {example}")(function)
+    app.command(name, cls=Once, help=words, epilog=f"Example: {example}")(ungrouped(function))
 
 
-def budget_from(epsilon: float | None, delta: float | None, rho: float | None) -> Budget:
-    """The budget that the flags name; none, two or an impossible one is wrong usage."""
-    from privet.errors import DeclarationError
-    from privet.privacy.budget import ZCDP, ApproxDP, PureDP
+def ungrouped(function: Callable[..., None]) -> Callable[..., None]:
+    """The function with a parameter for each flag of its groups."""
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {
+        name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)
+    }
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function).parameters.values():
+        kind = groups.get(parameter.name)
+        if kind is None:
+            flags = [(parameter.name, parameter.default, hints[parameter.name])]
+        else:
+            kinds = get_type_hints(kind, include_extras=True)
+            flags = [(each.name, each.default, kinds[each.name]) for each in _fields(kind)]
+        parameters += [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
+            )
+            for name, default, hint in flags
+        ]
 
-    if (epsilon is None) == (rho is None):
-        raise typer.BadParameter("give either --epsilon (with or without --delta) or --rho.")
-    try:
-        if rho is not None:
-            if delta is not None:
-                raise typer.BadParameter("--delta goes with --epsilon, not with --rho.")
-            return ZCDP(rho)
-        assert epsilon is not None
-        return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
-    except DeclarationError as error:
-        raise typer.BadParameter(str(error)) from None
+    def run(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{each.name: given.pop(each.name) for each in _fields(kind)})
+        function(**given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
-def ledger_url(text: str) -> str:
-    """A ledger's URL; a bare path is a file."""
-    return text if "://" in text else f"sqlite:///{text}"
-
-
-def charged_to(ledger: str | None, dataset: str | None) -> dict[str, Any]:
-    """What a release is told of the account to charge; nothing without a ledger."""
-    if ledger is None:
-        return {}
-    from privet.ledger import Ledger
-
-    return {"ledger": Ledger(ledger_url(ledger)), "dataset": dataset}
+def _fields(kind: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(kind)
 
 
 def required(value: Any, name: str) -> Any:
@@ -94,3 +93,191 @@ def required(value: Any, name: str) -> Any:
     if value is None:
         raise typer.BadParameter(f"{name} is missing.")
     return value
+
+
+# -- what is spent, and where it is charged ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BudgetFlags:
+    """A privacy budget."""
+
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy budget: odds change by at most e^epsilon.")
+    ] = None
+    delta: Annotated[
+        float | None, typer.Option(help="With --epsilon: the delta of (epsilon, delta).")
+    ] = None
+    rho: Annotated[
+        float | None, typer.Option(help="Zero-concentrated budget, in place of --epsilon.")
+    ] = None
+
+    def budget(self) -> Budget:
+        """The budget that the flags name; none, two or an impossible one is wrong usage."""
+        from privet.errors import DeclarationError
+        from privet.privacy.budget import ZCDP, ApproxDP, PureDP
+
+        if (self.epsilon is None) == (self.rho is None):
+            raise typer.BadParameter("give either --epsilon (with or without --delta) or --rho.")
+        try:
+            if self.rho is not None:
+                if self.delta is not None:
+                    raise typer.BadParameter("--delta goes with --epsilon, not with --rho.")
+                return ZCDP(self.rho)
+            assert self.epsilon is not None
+            if self.delta is None:
+                return PureDP(self.epsilon)
+            return ApproxDP(self.epsilon, self.delta)
+        except DeclarationError as error:
+            raise typer.BadParameter(str(error)) from None
+
+
+@dataclass(frozen=True)
+class AccountFlags:
+    """The account that a release is charged to."""
+
+    ledger: Annotated[
+        str | None, typer.Option(help="Charge this ledger: a file, or sqlite:///file.")
+    ] = None
+    dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None
+
+    def options(self, *, named_by_model: bool = False) -> dict[str, Any]:
+        """What a release is told of the account; nothing without a ledger.
+
+        ``named_by_model``: without --dataset, the model file says under which name it was charged.
+        """
+        if self.ledger is None and self.dataset is not None:
+            raise typer.BadParameter("--dataset goes with --ledger.")
+        if self.ledger is None:
+            return {}
+        if self.dataset is None and not named_by_model:
+            raise typer.BadParameter("--ledger goes with --dataset.")
+        return {"ledger": open_ledger(self.ledger), "dataset": self.dataset}
+
+
+def ledger_url(text: str) -> str:
+    """A ledger's URL; a bare path is a file."""
+    return text if "://" in text else f"sqlite:///{text}"
+
+
+def open_ledger(text: str) -> Ledger:
+    """The ledger that a flag or argument names."""
+    from privet.ledger import Ledger
+
+    return Ledger(ledger_url(text))
+
+
+# -- what is fitted ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NoiseFlags:
+    """Where the noise goes, and how much the fit is regularized."""
+
+    mechanism: Annotated[
+        Literal["objective", "output"],
+        typer.Option(help="Noise in the objective (more accurate) or on the minimizer."),
+    ] = "objective"
+    noise: Annotated[
+        Literal["auto", "laplace", "gaussian"],
+        typer.Option(help="Law of the noise; auto takes the smaller one that the budget allows."),
+    ] = "auto"
+    regularization: Annotated[
+        float | None,
+        typer.Option(help="Lam of the mean objective; without it, a public rule chooses."),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """As parameters of a model."""
+        lam = "auto" if self.regularization is None else self.regularization
+        return {"mechanism": self.mechanism, "noise": self.noise, "regularization": lam}
+
+
+MODELS = {
+    "logistic": ("privet.models", "LogisticRegression"),
+    "svm": ("privet.models", "LinearSVC"),
+    "gaussian": ("privet.models", "LargeMarginGaussian"),
+    "kernel-logistic": ("privet.kernels", "KernelLogisticRegression"),
+    "kernel-svm": ("privet.kernels", "KernelSVC"),
+}
+
+
+@dataclass(frozen=True)
+class ModelFlags:
+    """Which model is fitted."""
+
+    model: Annotated[
+        Literal["logistic", "svm", "gaussian", "kernel-logistic", "kernel-svm"],
+        typer.Option(
+            help="What to fit: a linear model, an ellipsoid for each class, or a kernel machine."
+        ),
+    ] = "logistic"
+    gamma: Annotated[
+        float | None,
+        typer.Option(help="Width of a kernel machine's Gaussian kernel; default: a public rule."),
+    ] = None
+    frequencies: Annotated[
+        int | None,
+        typer.Option(help="Random frequencies of a kernel machine; each makes two features."),
+    ] = None
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(help="A public weight, label=weight; may be repeated. The others weigh 1."),
+    ] = None
+    standardize: Annotated[
+        Literal["private"] | None,
+        typer.Option(help="Center and scale the encoded columns; part of the budget pays for it."),
+    ] = None
+    norm_bound: Annotated[
+        float | None,
+        typer.Option(help="Rows are clipped to this Euclidean norm. Encoded rows are within 1."),
+    ] = None
+
+    def unfitted(self, classes: Sequence[Any] | None, **more: Any) -> Any:
+        """The model, before it has seen a schema; ``classes`` are the labels that can weigh."""
+        home, name = MODELS[self.model]
+        return getattr(import_module(home), name)(**self._given(classes), **more)
+
+    def _given(self, classes: Sequence[Any] | None) -> dict[str, Any]:
+        """The parameters that were given; one that this model does not have is wrong usage."""
+        kernel = self.model.startswith("kernel-")
+        if not kernel and (self.gamma is not None or self.frequencies is not None):
+            raise typer.BadParameter("--gamma and --frequencies go with --model kernel-... only.")
+        if kernel and self.norm_bound is not None:
+            raise typer.BadParameter(
+                "a kernel's features have a norm of their own: leave out --norm-bound."
+            )
+        if self.class_weight and classes is None:
+            raise typer.BadParameter("--class-weight needs --schema, which names the labels.")
+        given = {
+            "gamma": self.gamma,
+            "n_frequencies": self.frequencies,
+            "norm_bound": self.norm_bound,
+            "standardize": self.standardize,
+            "class_weight": weights(self.class_weight, classes or ())
+            if self.class_weight
+            else None,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def weights(texts: Sequence[str], classes: Sequence[Any]) -> dict[Any, float]:
+    """``label=weight`` for declared labels; an unknown one, or one twice, is wrong usage."""
+    known = {str(label): label for label in classes}
+    found: dict[Any, float] = {}
+    for text in texts:
+        label, sign, weight = text.rpartition("=")
+        if not sign or label not in known:
+            raise typer.BadParameter(
+                f"--class-weight {text}: give label=weight with a label of the schema, which are "
+                f"{', '.join(known)}."
+            )
+        if known[label] in found:
+            raise typer.BadParameter(f"--class-weight names {label} twice.")
+        try:
+            found[known[label]] = float(weight)
+        except ValueError:
+            raise typer.BadParameter(
+                f"--class-weight {text}: {weight!r} is not a number."
+            ) from None
+    return found

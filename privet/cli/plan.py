@@ -10,19 +10,14 @@ import typer
 
 from privet.cli.config import Config
 from privet.cli.options import (
-    Delta,
-    Epsilon,
+    BudgetFlags,
     Force,
     Json,
-    Mechanism,
-    Noise,
-    Regularization,
-    Rho,
-    budget_from,
+    NoiseFlags,
     command,
     required,
 )
-from privet.cli.show import as_json, free_place
+from privet.cli.output import as_json, free_place
 
 if TYPE_CHECKING:
     from privet.planning import Plan
@@ -37,21 +32,18 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(
+    *,
     rows: Annotated[int | None, typer.Option(help="Rows of the table.")] = None,
     columns: Annotated[int | None, typer.Option(help="Encoded columns.")] = None,
     schema: Annotated[
         Path | None, typer.Option(help="Take columns and classes from this schema.")
     ] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
+    budget: BudgetFlags,
     loss: Annotated[
         Literal["logistic", "huber", "smooth_hinge"], typer.Option(help="What is minimised.")
     ] = "logistic",
     classes: Annotated[int, typer.Option(help="Number of classes.")] = 2,
-    mechanism: Mechanism = "objective",
-    noise: Noise = "auto",
-    regularization: Regularization = None,
+    noise: NoiseFlags,
     norm_bound: Annotated[float, typer.Option(help="Declared bound on the rows' norms.")] = 1.0,
     kernel: Annotated[
         float | None,
@@ -72,13 +64,11 @@ def plan(
 
     Nothing is read and nothing is spent, so try as many plans as you like.
     """
-    budget = budget_from(epsilon, delta, rho)
+    whole = budget.budget()
     if picture is not None:
         free_place(picture, force=force)
-    options: dict[str, Any] = {"loss": loss, "mechanism": mechanism, "noise": noise}
-    options |= {"norm_bound": norm_bound, "n": required(rows, "--rows")}
-    options["regularization"] = "auto" if regularization is None else regularization
-    found, group = _planned(budget, columns, classes, schema, options)
+    options = {"loss": loss, "norm_bound": norm_bound, "n": required(rows, "--rows")}
+    found, group = _planned(whole, columns, classes, schema, options | noise.options())
     if picture is not None:
         found.plot(picture, over=over)
     sizes = None if kernel is None else found.kernel_needed(kernel)
@@ -90,7 +80,7 @@ def plan(
     if sizes is not None:
         typer.echo(f"\nKernel model\n{sizes}")
     if group > 1:
-        typer.echo(f"\nFor a person with {group} rows the guarantee is {budget}.")
+        typer.echo(f"\nFor a person with {group} rows the guarantee is {whole}.")
     if picture is not None:
         typer.echo(f"\nPicture: {picture}")
 

@@ -8,19 +8,16 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from privet._files import write_through
 from privet.cli.config import Config
 from privet.cli.options import Force, Json, command, required
-from privet.cli.reading import Decimal, Encoding, Reading, Separator
-from privet.cli.show import as_json, facts, free_place, is_screen, working
+from privet.cli.output import as_json, facts, free_place, is_screen, working
+from privet.cli.reading import FileFlags
 from privet.errors import DataError, DeclarationError
-
-if TYPE_CHECKING:
-    from privet.schema import Schema
 
 EXAMPLE = "privet predict model.privet new.csv --out predictions.csv"
 
@@ -31,6 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def predict(
+    *,
     model: Annotated[Path | None, typer.Argument(help="A model that privet train wrote.")] = None,
     data: Annotated[Path | None, typer.Argument(help="CSV or Parquet file.")] = None,
     out: Annotated[
@@ -42,9 +40,7 @@ def predict(
     schema: Annotated[
         Path | None, typer.Option(help="Schema, for a model file that holds none.")
     ] = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    file: FileFlags,
     force: Force = False,
     config: Config = None,
     json: Json = False,
@@ -59,8 +55,7 @@ def predict(
         raise typer.BadParameter("--json needs --out with a file.")
     if not to_screen:
         free_place(out, force=force)
-    reading = Reading(separator, encoding, decimal)
-    columns = predictions(model, data, schema, reading, probabilities=probabilities)
+    columns = predictions(model, data, schema, file, probabilities=probabilities)
     if to_screen:
         _write_csv(columns, sys.stdout)
         return
@@ -76,16 +71,14 @@ def predictions(
     path: Path,
     data: Path,
     schema: Path | None,
-    reading: Reading | None = None,
+    file: FileFlags,
     *,
     probabilities: bool,
 ) -> dict[str, Any]:
     """Columns of the answer by name."""
     from privet.models.tables import after_schema
-    from privet.store import load
 
-    model = load(path)
-    declared = (reading or Reading()).schema(schema_of(model, schema), data, label=False)
+    model, declared = file.model(path, schema, data, label=False)
     with working(f"Reading and encoding {data.name}"):
         x = declared.encode_features(data)
     model = after_schema(model)
@@ -101,22 +94,6 @@ def predictions(
             raise DeclarationError(f"A {type(model).__name__} has no probabilities.")
         shares = model.predict_proba(x)
         found |= {f"probability of {c}": shares[:, i] for i, c in enumerate(model.classes_)}
-    return found
-
-
-def schema_of(model: Any, path: Path | None = None) -> Schema:
-    """The schema in the model file, or the given one for a file without."""
-    from privet.models.tables import carried
-    from privet.schema import Schema
-
-    if path is not None:
-        return Schema.from_toml(path)
-    found = carried(model)
-    if found is None:
-        raise DeclarationError(
-            "The model file holds no schema, so rows of a table cannot be encoded. Give one with "
-            "--schema, or predict in Python with encoded rows."
-        )
     return found
 
 

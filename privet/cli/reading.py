@@ -10,49 +10,33 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.show import clean, table, working
+from privet.cli.output import clean, table, working
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
     from privet.schema import FileFormat, Look, Schema
     from privet.schema.tables import OpenTable
 
-Separator = Annotated[
-    str | None,
-    typer.Option(help="Of a CSV file: ',', ';', '|' or tab; else the schema's, else guessed."),
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="Of a CSV file, such as latin-1 or cp1252; else the schema's.")
-]
-Decimal = Annotated[
-    str | None, typer.Option(help="Decimal sign of a CSV file, '.' or ','; else the schema's.")
-]
-LookFirst = Annotated[
-    bool | None,
-    typer.Option(
-        "--look/--no-look",
-        help="Show how well the cells fit the schema before anything is spent; on a terminal the "
-        "default. For your eyes only.",
-    ),
-]
-Yes = Annotated[
-    bool, typer.Option("--yes", help="Go on whatever the look shows, without a question.")
-]
-
 
 @dataclass(frozen=True)
-class Reading:
-    """What the flags say about reading a table."""
+class FileFlags:
+    """What the flags say about the way a CSV file is written."""
 
-    separator: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    look: bool | None = None
-    yes: bool = False
+    separator: Annotated[
+        str | None,
+        typer.Option(help="Of a CSV file: ',', ';', '|' or tab; else the schema's, else guessed."),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Of a CSV file, such as latin-1 or cp1252; else the schema's."),
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal sign of a CSV file, '.' or ','; else the schema's.")
+    ] = None
 
     def format(self, declared: FileFormat | None = None) -> FileFormat | None:
         """How the file is written: by the flags, else by the schema."""
@@ -66,15 +50,53 @@ class Reading:
             raise typer.BadParameter(str(error)) from None
 
     def schema(self, declared: Schema, data: Path, *, label: bool = True) -> Schema:
-        """The schema with the flags, after a check of the file's columns; tells what it guessed."""
+        """The schema with the flags, after a check of the file's columns; notes a guess."""
         found = replace(declared, file=self.format(declared.file))
         names = list(found.columns)
         if label:
             names.append(found.label.name)
             names += [] if found.person is None else [found.person.column]
-        opened = tell_separator(data, found.file)
+        opened = open_noting_separator(data, found.file)
         opened.require(names)
         return found
+
+    def model(
+        self, path: Path, schema: Path | None, data: Path, *, label: bool = True
+    ) -> tuple[Any, Schema]:
+        """A released model, and the schema that it carries and by which ``data`` is to be read.
+
+        The schema is the one in the model file, or the given one for a file without.
+        """
+        from privet.models.tables import carried, with_schema
+        from privet.schema import Schema
+        from privet.store import load
+
+        model = load(path)
+        declared = carried(model) if schema is None else Schema.from_toml(schema)
+        if declared is None:
+            raise DeclarationError(
+                "The model file holds no schema, so rows of a table cannot be encoded. Give one "
+                "with --schema, or predict in Python with encoded rows."
+            )
+        declared = self.schema(declared, data, label=label)
+        return with_schema(model, declared), declared
+
+
+@dataclass(frozen=True)
+class Reading(FileFlags):
+    """What the flags say about reading a table that a budget will be spent on."""
+
+    look: Annotated[
+        bool | None,
+        typer.Option(
+            "--look/--no-look",
+            help="Show how well the cells fit the schema before anything is spent; on a terminal "
+            "the default. For your eyes only.",
+        ),
+    ] = None
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Go on whatever the look shows, without a question.")
+    ] = False
 
     def look_first(self, schema: Schema, data: Path) -> None:
         """Show how well the cells fit, and stop or ask where too few do."""
@@ -91,13 +113,13 @@ class Reading:
                 return
             raise DataError("Stopped before anything was charged.")
         raise DataError(
-            "The table does not fit its schema well enough; nothing was charged. Mend the table or "
-            "the schema, or add --yes."
+            "The table does not fit its schema well enough; nothing was charged. Correct the table "
+            "or the schema, or add --yes."
         )
 
 
-def tell_separator(data: Path, file: FileFormat | None) -> OpenTable:
-    """Open a table; a separator that was guessed and is no comma is told."""
+def open_noting_separator(data: Path, file: FileFormat | None) -> OpenTable:
+    """Open a table; a separator that was guessed and is not a comma is noted."""
     from privet.schema.tables import open_table
 
     opened = open_table(data, file)

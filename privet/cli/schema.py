@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privet.cli.options import Force, Json, command
-from privet.cli.reading import Decimal, Encoding, Reading, Separator, looked, tell_separator
-from privet.cli.show import as_json, facts, free_place, is_screen, table, working
-from privet.errors import DataError, DeclarationError
+from privet.cli.output import as_json, facts, free_place, is_screen, table, working
+from privet.cli.reading import FileFlags, looked, open_noting_separator
+from privet.errors import DataError
 
 if TYPE_CHECKING:
     from privet.schema import Column, Schema
@@ -24,14 +24,13 @@ app = typer.Typer(
 
 
 def draft(
+    *,
     data: Annotated[Path, typer.Argument(help="CSV or Parquet file.")],
     label: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
     from_data: Annotated[
         bool, typer.Option("--from-data", help="Propose bounds from the rows, each marked.")
     ] = False,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    file: FileFlags,
     out: Annotated[Path | None, typer.Option(help="TOML file; without it, the screen.")] = None,
     force: Force = False,
 ) -> None:
@@ -46,10 +45,10 @@ def draft(
         out = None
     if out is not None:
         free_place(out, force=force)
-    file = Reading(separator, encoding, decimal).format()
-    tell_separator(data, file)
+    written = file.format()
+    open_noting_separator(data, written)
     with working(f"Reading {data.name}"):
-        text = first(data, label=label, from_data=from_data, file=file)
+        text = first(data, label=label, from_data=from_data, file=written)
     if out is None:
         typer.echo(text)
         return
@@ -64,6 +63,7 @@ def draft(
 
 
 def check(
+    *,
     schema: Annotated[Path, typer.Argument(help="TOML file.")],
     data: Annotated[
         Path | None, typer.Argument(help="A table that must have the declared columns.")
@@ -74,9 +74,7 @@ def check(
             "--look", help="Compare the cells too and show counts, for your eyes only, on stderr."
         ),
     ] = False,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    file: FileFlags,
     json: Json = False,
 ) -> None:
     """Read a schema, show what it declares, and refuse what train would refuse.
@@ -84,19 +82,20 @@ def check(
     Of the table, only the names of its columns are read. With --look the cells are compared with
     the schema: the counts are exact, no guarantee covers them, and they are for you alone.
     """
+    from privet.models.tables import refuse_unconfirmed
     from privet.schema import Schema
 
     if look and data is None:
         raise typer.BadParameter("--look needs a table.")
     declared = Schema.from_toml(schema)
     if data is not None:
-        declared = Reading(separator, encoding, decimal).schema(declared, data)
+        declared = file.schema(declared, data)
     if json:
         as_json(_as_dict(declared))
     else:
-        _show(declared)
+        show_schema(declared)
     exceeding = looked(declared, data).exceeding if look and data is not None else ()
-    _refuse_unconfirmed(declared)
+    refuse_unconfirmed(declared)
     if exceeding:
         raise DataError("The table does not fit its schema well enough: see the look above.")
     if not json:
@@ -105,15 +104,6 @@ def check(
             typer.echo(
                 "The cells were not compared with it: --look compares them, for your eyes only."
             )
-
-
-def _refuse_unconfirmed(declared: Schema) -> None:
-    if declared.unconfirmed:
-        raise DeclarationError(
-            f"Read from the data and confirmed by nobody: {', '.join(declared.unconfirmed)}. "
-            "Replace each by what you can name without looking, and remove its mark, or take it "
-            'over with from_data = "confirmed".'
-        )
 
 
 def _as_dict(declared: Schema) -> dict[str, Any]:
@@ -129,7 +119,8 @@ def _as_dict(declared: Schema) -> dict[str, Any]:
     }
 
 
-def _show(declared: Schema) -> None:
+def show_schema(declared: Schema) -> None:
+    """What a schema declares, as a table on standard output."""
     rows = [
         (name, _words(column) + (" (from the data)" if column.from_data else ""), str(column.width))
         for name, column in declared.columns.items()

@@ -1,82 +1,55 @@
-"""``privet train``: from a raw table and a schema to a released model."""
+"""``privet train`` and ``privet tune``: from a raw table and a schema to a released model."""
 
 from __future__ import annotations
 
 import time
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from privet.cli.config import Config
 from privet.cli.kept import MODEL, Paid, paying
-from privet.cli.models import (
-    ClassWeight,
-    Frequencies,
-    Gamma,
-    Model,
-    NormBound,
-    Standardize,
-    model_options,
-    unfitted,
-)
 from privet.cli.options import (
-    Delta,
-    Epsilon,
+    AccountFlags,
+    BudgetFlags,
     Force,
     Json,
-    Mechanism,
-    Noise,
-    Regularization,
-    Rho,
-    budget_from,
-    charged_to,
+    ModelFlags,
+    NoiseFlags,
     command,
     required,
 )
-from privet.cli.reading import Decimal, Encoding, LookFirst, Reading, Separator, Yes
-from privet.cli.show import as_json, facts, free_place, working
+from privet.cli.output import as_json, facts, free_place, working
+from privet.cli.reading import Reading
+from privet.errors import DeclarationError
 
 if TYPE_CHECKING:
-    from privet.privacy.budget import Budget
     from privet.schema import Schema
 
-EXAMPLE = (
-    "privet train people.csv --schema schema.toml --epsilon 1 --out model.privet, or with "
-    "--model kernel-svm --standardize private --delta 1e-6"
-)
+Data = Annotated[Path | None, typer.Argument(help="CSV or Parquet file.")]
+SchemaFile = Annotated[Path | None, typer.Option(help="Declared columns and label, TOML.")]
+Out = Annotated[Path | None, typer.Option(help="The model file to write.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, train, EXAMPLE)
+    """Add both commands."""
+    where = "--schema schema.toml --epsilon 1 --out model.privet"
+    command(app, train, f"privet train people.csv {where}")
+    command(app, tune, f"privet tune people.csv --candidates candidates.toml {where}")
 
 
 def train(
-    data: Annotated[Path | None, typer.Argument(help="CSV or Parquet file.")] = None,
-    schema: Annotated[Path | None, typer.Option(help="Declared columns and label, TOML.")] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    model: Model = "logistic",
-    gamma: Gamma = None,
-    frequencies: Frequencies = None,
-    class_weight: ClassWeight = None,
-    standardize: Standardize = None,
-    norm_bound: NormBound = None,
-    mechanism: Mechanism = "objective",
-    noise: Noise = "auto",
-    regularization: Regularization = None,
-    ledger: Annotated[
-        str | None, typer.Option(help="Charge this ledger: a file, or sqlite:///file.")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    look: LookFirst = None,
-    yes: Yes = False,
-    out: Annotated[Path | None, typer.Option(help="The model file to write.")] = None,
+    *,
+    data: Data = None,
+    schema: SchemaFile = None,
+    budget: BudgetFlags,
+    model: ModelFlags,
+    noise: NoiseFlags,
+    account: AccountFlags,
+    reading: Reading,
+    out: Out = None,
     force: Force = False,
     config: Config = None,
     json: Json = False,
@@ -91,39 +64,67 @@ def train(
     Kernel machines expect columns of about unit variance: add --standardize private, or --gamma.
     With many features they need --delta or --rho: a pure epsilon is noisy there.
     """
-    budget = budget_from(epsilon, delta, rho)
-    if (ledger is None) != (dataset is None):
-        raise typer.BadParameter("--ledger and --dataset go together.")
+    options = {"budget": budget.budget(), **account.options(), **noise.options()}
     data, out = required(data, "DATA"), required(out, "--out")
     free_place(out, force=force)
-    reading = Reading(separator, encoding, decimal, look, yes)
     declared = reading.schema(confirmed_schema(required(schema, "--schema")), data)
-    options: dict[str, Any] = {"mechanism": mechanism, "noise": noise}
-    options["regularization"] = "auto" if regularization is None else regularization
-    options |= model_options(
-        model,
-        declared,
-        gamma=gamma,
-        frequencies=frequencies,
-        class_weight=class_weight,
-        standardize=standardize,
-        norm_bound=norm_bound,
-    )
-    options |= charged_to(ledger, dataset)
+    unfitted = model.unfitted(declared.label.classes, **options)
     reading.look_first(declared, data)
     start = time.perf_counter()
-    with paying(out, ledger, force=force) as paid:
-        fitted = fit(data, declared, budget, model, options)
-        delivered(fitted, paid)
-    tell_released(fitted, out, time.perf_counter() - start, json=json)
+    with paying(out, account.ledger, force=force) as paid:
+        fitted = fit(unfitted, declared, data)
+        deliver(fitted, paid)
+    show_released(fitted, out, time.perf_counter() - start, json=json)
 
 
-def delivered(fitted: Any, paid: Paid) -> None:
-    """A released model on disk, then at its place."""
-    from privet.store import content
+def tune(
+    *,
+    data: Data = None,
+    schema: SchemaFile = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(help="TOML: a list of tables named candidate, each with parameters."),
+    ] = None,
+    budget: BudgetFlags,
+    model: ModelFlags,
+    search: Annotated[
+        Literal["stopping", "partition"],
+        typer.Option(help="Random stopping, or disjoint parts of the rows."),
+    ] = "stopping",
+    public: Annotated[
+        Path | None,
+        typer.Option(help="Public rows to validate on, which cost nothing; same columns."),
+    ] = None,
+    account: AccountFlags,
+    reading: Reading,
+    out: Out = None,
+    force: Force = False,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Choose among declared candidates privately and write the best model.
 
-    paid.keep(MODEL, content(fitted))
-    paid.deliver()
+    The budget is spent once, for all the fits and the choice. The candidates must have been written
+    down before anybody looked at the rows. Where only the regularization is in question, the
+    default rule of `privet train` costs nothing and is usually better.
+    """
+    options = {"budget": budget.budget(), **account.options()}
+    if public is not None:
+        options["validation"] = public
+    data, out = required(data, "DATA"), required(out, "--out")
+    free_place(out, force=force)
+    declared = reading.schema(confirmed_schema(required(schema, "--schema")), data)
+    listed = read_candidates(required(candidates, "--candidates"))
+    unfitted = model.unfitted(declared.label.classes)
+    chosen = _search(search, public is not None)(unfitted, listed, **options)
+    reading.look_first(declared, data)
+    with paying(out, account.ledger, force=force) as paid:
+        # how long it takes, and how much memory, would tell how many runs random stopping made
+        found = fit(chosen, declared, data, f"searching {len(listed)} candidates", timed=False)
+        deliver(found.best_estimator_, paid)
+    if not json:
+        typer.echo(f"Chosen: {found.best_params_}")
+    show_released(found.best_estimator_, out, None, json=json)
 
 
 def confirmed_schema(path: Path) -> Schema:
@@ -136,21 +137,49 @@ def confirmed_schema(path: Path) -> Schema:
     return declared
 
 
-def fit(data: Path, schema: Schema, budget: Budget, model: str, options: dict[str, Any]) -> Any:
-    """The model of this kind, fitted to a file."""
+def fit(unfitted: Any, schema: Schema, data: Path, what: str = "fitting", **shown: Any) -> Any:
+    """The model or search, fitted to a file."""
     from privet.models import fit_table
 
-    with working(f"Reading and encoding {data.name}, fitting"):
-        return fit_table(unfitted(model, budget=budget, **options), schema, data)
+    with working(f"Reading and encoding {data.name}, {what}", **shown):
+        return fit_table(unfitted, schema, data)
 
 
-def tell_released(model: Any, out: Path, seconds: float | None, *, json: bool) -> None:
-    """What was released, where, and what to do next; None says nothing of time and memory."""
+def deliver(fitted: Any, paid: Paid) -> None:
+    """A released model on disk, then at its place."""
+    from privet.store import content
+
+    paid.keep(MODEL, content(fitted))
+    paid.deliver()
+
+
+def _search(name: str, public: bool) -> Any:
+    from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
+
+    if name == "partition":
+        return PublicSearch if public else PartitionSearch
+    return RandomStoppingSearch
+
+
+def read_candidates(path: Path) -> list[dict[str, Any]]:
+    """The list of a TOML file."""
+    try:
+        listed = tomllib.loads(path.read_text(encoding="utf-8")).get("candidate")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DeclarationError(f"{path.name} is not a TOML file: {error}.") from error
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        raise DeclarationError(
+            f"{path.name} must hold a table [[candidate]] for each candidate, for example\n"
+            "[[candidate]]\nregularization = 0.01"
+        )
+    return listed
+
+
+def show_released(model: Any, out: Path, seconds: float | None, *, json: bool) -> None:
+    """What was released, where, and what to do next; None leaves out time and memory."""
     guarantee, memory = model.guarantee_, peak_memory()
     if json:
-        used = (
-            {} if seconds is None else {"seconds": round(seconds, 3), "peak_memory_bytes": memory}
-        )
+        used = {"seconds": seconds and round(seconds, 3), "peak_memory_bytes": memory}
         as_json(
             {
                 "model": str(out),
@@ -158,24 +187,20 @@ def tell_released(model: Any, out: Path, seconds: float | None, *, json: bool) -
                 "classes": model.classes_.tolist(),
                 "columns": int(model.n_features_in_),
                 "regularization": model.regularization_,
-                **used,
+                **({} if seconds is None else used),
             }
         )
         return
-    mega = "" if memory is None else f", at most {memory / 2**20:,.0f} MB of memory"
-    facts(
-        [
-            (
-                "Released",
-                f"{out}: {type(model).__name__} on {model.n_features_in_} encoded columns",
-            ),
-            ("Guarantee", str(guarantee)),
-            ("Theorem", guarantee.theorem),
-            *(() if seconds is None else (("Took", f"{seconds:.1f} s{mega}"),)),
-            ("Next", f"privet statement {out}"),
-            ("", f"privet report {out}"),
-        ]
-    )
+    kind = type(model).__name__
+    lines = [
+        ("Released", f"{out}: {kind} on {model.n_features_in_} encoded columns"),
+        ("Guarantee", str(guarantee)),
+        ("Theorem", guarantee.theorem),
+    ]
+    if seconds is not None:
+        most = "" if memory is None else f", at most {memory / 2**20:,.0f} MB of memory"
+        lines.append(("Time", f"{seconds:.1f} s{most}"))
+    facts([*lines, ("Next", f"privet statement {out}"), ("", f"privet report {out}")])
 
 
 def peak_memory() -> int | None:

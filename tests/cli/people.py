@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from privet.cli.app import app
-from privet.cli.demo import _write
+from privet.cli.demo import write_table
 from privet.datasets import census_schema, census_table
 
 ROWS = 1500
@@ -48,7 +48,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("people")
     table = census_table(ROWS, seed=1)
     table["region"][:3] = CANARY
-    _write(table, folder / "people.csv")
+    write_table(table, folder / "people.csv")
     (folder / "schema.toml").write_text(census_schema().to_toml())
     trained = run(
         "train",

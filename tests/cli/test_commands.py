@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import privet
+from privet.cli.app import app
 from tests.cli.people import CANARY, misused, refused, run
 
-COMMANDS = [
-    *(["demo"], ["train"], ["predict"], ["plan"], ["statement"], ["report"], ["doctor"]),
-    *(["schema", "draft"], ["schema", "check"]),
-    *(["ledger", name] for name in ("open", "show", "verify", "export")),
-]
+
+def _commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, each in group.commands.items():
+        if hasattr(each, "commands"):
+            yield from _commands(each, (*path, name))
+        else:
+            yield (*path, name), each
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_has_help_with_an_example(command: list[str]) -> None:
-    result = run(*command, "--help", env={"COLUMNS": "120"})
+COMMANDS = dict(_commands(typer.main.get_command(app)))
+
+
+def test_the_commands_are_found() -> None:
+    assert {("train",), ("tune",), ("recover",), ("schema", "draft"), ("ledger", "open")} < set(
+        COMMANDS
+    )
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_has_help_with_an_example(path: tuple[str, ...]) -> None:
+    result = run(*path, "--help", env={"COLUMNS": "120"})
     assert result.exit_code == 0
-    assert "Example: privet " + " ".join(command) in result.stdout
+    assert "Example: privet " + " ".join(path) in result.stdout
 
 
-def test_no_command_is_left_out_above() -> None:
-    told = run("--help").stdout
-    for command in ("demo", "train", "predict", "plan", "statement", "report", "doctor", "ledger"):
-        assert command in told
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_example_is_right_usage(path: tuple[str, ...]) -> None:
+    words = shlex.split(COMMANDS[path].epilog.removeprefix("Example: "))
+    assert tuple(words[: len(path) + 1]) == ("privet", *path)
+    given = words[len(path) + 1 : words.index(">") if ">" in words else None]
+    parsed = COMMANDS[path].make_context(path[-1], list(given)).params
+    for flag in (word for word in given if word.startswith("--")):
+        assert parsed[flag.removeprefix("--").replace("-", "_")] not in (None, False)
 
 
 def test_version_and_wrong_commands() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from privet import Ledger, PureDP
-from privet.cli.demo import _write
+from privet.cli.demo import write_table
 from privet.datasets import census_schema, census_table
 from privet.schema import Categorical
 from tests.cli.people import CANARY, misused, refused, run
@@ -19,7 +19,7 @@ def held_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("held") / "held_out.csv"
     table = census_table(400, seed=2)
     table["region"][:3] = CANARY
-    _write(table, path)
+    write_table(table, path)
     return path
 
 

@@ -81,3 +81,16 @@ def test_refusals(people: Path, tmp_path: Path) -> None:
         run("intervals", model, people / "people.csv", "--rho", "1", "--dataset", "people"),
         "--ledger",
     )
+
+
+def test_every_file_in_a_configuration_is_beside_it(people: Path, tmp_path: Path) -> None:
+    model = trained(people, tmp_path)
+    (tmp_path / "people.csv").write_bytes((people / "people.csv").read_bytes())
+    config = tmp_path / "run.toml"
+    config.write_text(
+        f'model = "{model.name}"\ndata = "people.csv"\nrho = 500\nout = "i.json"\nplot = "p.svg"\n'
+    )
+    done = run("intervals", "--config", config)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "i.json").exists()
+    assert (tmp_path / "p.svg").exists()

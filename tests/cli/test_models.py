@@ -94,7 +94,7 @@ def test_the_flags_can_be_in_a_file(people: Path, tmp_path: Path) -> None:
         (("--model", "kernel-svm", "--norm-bound", "2"), ("norm",)),
         (("--class-weight", "rich=2"), ("label=weight", "over 50k")),
         (("--class-weight", "over 50k"), ("label=weight",)),
-        (("--class-weight", "over 50k=much"), ("no number",)),
+        (("--class-weight", "over 50k=much"), ("not a number",)),
         (("--class-weight", "over 50k=1", "--class-weight", "over 50k=2"), ("twice",)),
         (("--model", "forest"), ("kernel-svm",)),
     ],

@@ -53,7 +53,7 @@ def test_nothing_printed_tells_how_long_the_search_took(
     """Seconds and memory grow with the number of runs, which random stopping must hide."""
     result = tune(people, tmp_path, "--epsilon", "3", *form)
     assert result.exit_code == 0, result.output
-    assert "Took" not in result.output
+    assert "Time" not in result.output
     assert "seconds" not in result.output
     assert "memory" not in result.output
 
@@ -76,3 +76,19 @@ def test_odd_lists_are_refused(people: Path, tmp_path: Path, text: str, word: st
 def test_a_budget_and_a_list_are_needed(people: Path, tmp_path: Path) -> None:
     misused(tune(people, tmp_path))
     misused(run("tune", people / "people.csv", "--epsilon", "1", "--out", tmp_path / "m"))
+
+
+def test_a_configuration_file(people: Path, tmp_path: Path) -> None:
+    for name in ("people.csv", "schema.toml"):
+        (tmp_path / name).write_bytes((people / name).read_bytes())
+    (tmp_path / "c.toml").write_text(
+        "[[candidate]]\nregularization = 1.0\n[[candidate]]\nregularization = 0.1\n"
+    )
+    (tmp_path / "run.toml").write_text(
+        'data = "people.csv"\nschema = "schema.toml"\ncandidates = "c.toml"\nepsilon = 3.0\n'
+        'search = "partition"\npublic = "people.csv"\nout = "best.privet"\n'
+    )
+    done = run("tune", "--config", tmp_path / "run.toml", "--epsilon", 2, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["guarantee"]["event"]["claim"]["epsilon"] == 2.0
+    assert (tmp_path / "best.privet").exists()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privet._files import file_digest, write_whole
-from privet.cli.options import Force, Json, command, ledger_url
-from privet.cli.show import as_json, facts, free_place, is_screen, working
+from privet.cli.options import Force, Json, command, open_ledger
+from privet.cli.output import as_json, facts, free_place, is_screen, working
 
 if TYPE_CHECKING:
     from privet.statement import Facts
@@ -108,7 +108,6 @@ def told(
     declared_by: str | None = None,
 ) -> Facts:
     """The facts of a model file's statement, with the ledger's where one is given."""
-    from privet.ledger import Ledger
     from privet.models.display import trained
     from privet.models.row_wise import last_of
     from privet.statement import File, account, statement_facts
@@ -123,7 +122,7 @@ def told(
     if ledger is not None:
         if not name:
             raise typer.BadParameter("the model names no data set: add --dataset.")
-        live = account(Ledger(ledger_url(ledger)), name, model.guarantee_)
+        live = account(open_ledger(ledger), name, model.guarantee_)
     return statement_facts(
         model.guarantee_,
         model=type(model).__name__,
