@@ -234,7 +234,7 @@ class ModelFlags:
     ] = None
 
     def unfitted(self, classes: Sequence[Any] | None, **more: Any) -> Any:
-        """The model, before it has seen a schema; ``classes`` are the labels that can weigh."""
+        """The model, not yet fitted; ``classes`` are the schema's labels, None without a schema."""
         home, name = MODELS[self.model]
         return getattr(import_module(home), name)(**self._given(classes), **more)
 
@@ -247,8 +247,11 @@ class ModelFlags:
             raise typer.BadParameter(
                 "a kernel's features have a norm of their own: leave out --norm-bound."
             )
-        if self.class_weight and classes is None:
-            raise typer.BadParameter("--class-weight needs --schema, which names the labels.")
+        if classes is None and (self.class_weight or self.standardize):
+            raise typer.BadParameter(
+                "--class-weight and --standardize need --schema, which names the labels and bounds "
+                "the columns."
+            )
         given = {
             "gamma": self.gamma,
             "n_frequencies": self.frequencies,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,6 +13,7 @@ from privet.cli.options import (
     BudgetFlags,
     Force,
     Json,
+    ModelFlags,
     NoiseFlags,
     command,
     required,
@@ -21,7 +22,6 @@ from privet.cli.output import as_json, free_place
 
 if TYPE_CHECKING:
     from privet.planning import Plan
-    from privet.privacy.budget import Budget
 
 EXAMPLE = "privet plan --rows 50000 --columns 60 --epsilon 1 --picture plan.png"
 
@@ -39,12 +39,13 @@ def plan(
         Path | None, typer.Option(help="Take columns and classes from this schema.")
     ] = None,
     budget: BudgetFlags,
+    model: ModelFlags,
     loss: Annotated[
-        Literal["logistic", "huber", "smooth_hinge"], typer.Option(help="What is minimised.")
-    ] = "logistic",
-    classes: Annotated[int, typer.Option(help="Number of classes.")] = 2,
+        Literal["logistic", "huber", "smooth_hinge"] | None,
+        typer.Option(help="Of a linear model; huber and smooth_hinge mean --model svm."),
+    ] = None,
+    classes: Annotated[int, typer.Option(help="Number of classes, without --schema.")] = 2,
     noise: NoiseFlags,
-    norm_bound: Annotated[float, typer.Option(help="Declared bound on the rows' norms.")] = 1.0,
     kernel: Annotated[
         float | None,
         typer.Option(help="Also the features and rows of a kernel model within this excess."),
@@ -62,55 +63,60 @@ def plan(
 ) -> None:
     """Say from public numbers alone how much noise, risk and accuracy to expect.
 
-    Nothing is read and nothing is spent, so try as many plans as you like.
+    Nothing is read and nothing is spent, so try as many plans as you like. The flags mean what they
+    mean to privet train; with --schema the plan is for exactly that fit.
     """
-    whole = budget.budget()
+    options = {"budget": budget.budget(), **noise.options()}
     if picture is not None:
         free_place(picture, force=force)
-    options = {"loss": loss, "norm_bound": norm_bound, "n": required(rows, "--rows")}
-    found, group = _planned(whole, columns, classes, schema, options | noise.options())
+    model, more = _with_loss(model, loss)
+    size = (required(rows, "--rows"), columns, classes)
+    found, group = _planned(model, size, schema, options | more)
     if picture is not None:
         found.plot(picture, over=over)
     sizes = None if kernel is None else found.kernel_needed(kernel)
     if json:
-        more = {} if sizes is None else {"kernel": asdict(sizes)}
-        as_json(_finite(found.to_dict() | more))
+        as_json(_finite(found.to_dict() | ({} if sizes is None else {"kernel": asdict(sizes)})))
         return
     typer.echo(str(found))
     if sizes is not None:
         typer.echo(f"\nKernel model\n{sizes}")
     if group > 1:
-        typer.echo(f"\nFor a person with {group} rows the guarantee is {whole}.")
+        typer.echo(f"\nFor a person with {group} rows the guarantee is {budget.budget()}.")
     if picture is not None:
         typer.echo(f"\nPicture: {picture}")
 
 
+def _with_loss(model: ModelFlags, loss: str | None) -> tuple[ModelFlags, dict[str, Any]]:
+    """The model that has this loss, and its parameter."""
+    if loss is None:
+        return model, {}
+    fitting = ("logistic",) if loss == "logistic" else ("logistic", "svm")
+    if model.model not in fitting:
+        raise typer.BadParameter(f"--loss {loss} does not go with --model {model.model}.")
+    return (model, {}) if loss == "logistic" else (replace(model, model="svm"), {"loss": loss})
+
+
 def _planned(
-    budget: Budget,
-    columns: int | None,
-    classes: int,
+    model: ModelFlags,
+    size: tuple[int, int | None, int],
     schema: Path | None,
     options: dict[str, Any],
 ) -> tuple[Plan, int]:
-    """The plan, and how many rows a person may have."""
+    """The plan, and how many rows a person may have: from the flags, or as ``train`` would fit."""
+    from privet.models.tables import for_schema
     from privet.planning import plan as make
+    from privet.schema import Schema
 
-    size, group = _size(columns, classes, schema)
-    return make(budget=budget.per_row(group), **size, **options), group
-
-
-def _size(columns: int | None, classes: int, schema: Path | None) -> tuple[dict[str, Any], int]:
-    """Columns, classes, intercept, and rows of a person: from the flags, or as ``train`` does."""
+    rows, columns, classes = size
     if (columns is None) == (schema is None):
         raise typer.BadParameter("give either --columns or --schema.")
     if schema is None:
         assert columns is not None
-        return {"d": columns, "classes": classes}, 1
-    from privet.schema import Schema
-
+        return make(model.unfitted(None, **options), n=rows, d=columns, classes=classes), 1
     declared = Schema.from_toml(schema)
-    size = {"d": declared.width, "classes": len(declared.label.classes)}
-    return {**size, "fit_intercept": not declared.has_constant}, declared.group_size
+    unfitted = for_schema(model.unfitted(declared.label.classes, **options), declared)
+    return make(unfitted, n=rows, d=declared.width), declared.group_size
 
 
 def _finite(value: Any) -> Any:

@@ -104,3 +104,33 @@ def test_flags_that_do_not_fit_are_wrong_usage(
 ) -> None:
     misused(train(people, tmp_path, "--epsilon", "1", *flags), *words)
     assert not (tmp_path / "model.privet").exists()
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--model", "svm", "--epsilon", 3, "--class-weight", "over 50k=3"),
+        ("--model", "gaussian", "--rho", 2, "--mechanism", "output"),
+        ("--model", "kernel-svm", "--rho", 2, "--frequencies", 20, "--standardize", "private"),
+    ],
+    ids=lambda flags: flags[1],
+)
+def test_a_plan_by_the_schema_is_for_the_fit_that_train_makes(
+    people: Path, tmp_path: Path, flags: tuple[Any, ...]
+) -> None:
+    schema = ("--schema", people / "schema.toml")
+    planned = run("plan", "--rows", ROWS, *schema, *flags, "--json")
+    assert planned.exit_code == 0, planned.output
+    out = tmp_path / "m.privet"
+    fitted = run("train", people / "people.csv", *schema, *flags, "--out", out, "--json")
+    assert fitted.exit_code == 0, fitted.output
+    lam = json.loads(fitted.stdout)["regularization"]
+    assert json.loads(planned.stdout)["regularization"] == pytest.approx(lam, rel=1e-12)
+
+
+def test_a_plan_without_a_schema_has_no_labels_and_no_bounds() -> None:
+    size = ("plan", "--rows", 1000, "--columns", 4, "--epsilon", 1)
+    misused(run(*size, "--class-weight", "a=2"), "--schema")
+    misused(run(*size, "--standardize", "private"), "--schema")
+    misused(run(*size, "--model", "gaussian", "--loss", "huber"), "--loss")
+    assert "huber loss" in run(*size, "--loss", "huber").stdout
