@@ -80,11 +80,27 @@ def quietly() -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """Whether this runs inside ``quietly``."""
+    """Whether this runs inside ``quietly``.
+
+    Returns
+    -------
+    bool
+        True in this thread and its tasks alone.
+    """
     return _QUIET.get()
 
 
 def warn(message: str, category: type[PrivetWarning] = PrivetWarning, stacklevel: int = 2) -> None:
-    """``warnings.warn``, unless this runs inside ``quietly``."""
+    """``warnings.warn``, unless this runs inside ``quietly``.
+
+    Parameters
+    ----------
+    message : str
+        What to say; it quotes no row.
+    category : type of PrivetWarning
+        The kind of warning.
+    stacklevel : int
+        As in ``warnings.warn``, counted from the caller.
+    """
     if not is_quiet():
         warnings.warn(message, category, stacklevel=stacklevel + 1)

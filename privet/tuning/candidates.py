@@ -3,7 +3,7 @@
 A candidate is a dictionary of parameters of the estimator: a regularisation, a loss, a kernel's
 gamma, several at once. The list is public. One that was made after looking at the rows (landmarks
 taken from them, a grid around the best value of an earlier try) leaks them in a way that no
-theorem covers: what can be seen of that is refused here, the rest is the caller's word.
+theorem covers: what can be seen of that is refused here, the rest is asserted by the caller.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from sklearn.base import clone
 from privet.errors import DeclarationError
 from privet.models import PrivateLinearClassifier
 
+#: Parameters of the estimator by name.
+Candidate = dict[str, Any]
 #: What the search itself decides: a candidate must not.
 DECIDED = ("budget", "ledger", "dataset", "insecure_seed", "classes")
 
 
-def checked_candidates(estimator: Any, candidates: Any) -> list[dict[str, Any]]:
+def checked_candidates(estimator: Any, candidates: Any) -> list[Candidate]:
     """The candidates as a list of dictionaries, refused unless each fits the estimator."""
     if not isinstance(estimator, PrivateLinearClassifier):
         raise DeclarationError(
@@ -86,6 +88,19 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 def model_for(estimator: Any, candidate: Mapping[str, Any], **decided: Any) -> Any:
     """A fresh model with the candidate's parameters and what the search decides."""
     return clone(estimator).set_params(**{**candidate, "ledger": None, "dataset": None, **decided})
+
+
+def refuse_unproved(model: Any, x: Any, y: Any) -> None:
+    """Refuse, uncharged, what the fit would refuse, and a calibration that is not private.
+
+    Whether a paper's calibration is covered depends on the rows and the budget of this very fit.
+    """
+    event = model.prepare(x, y).event
+    if not event.private and model.insecure_seed is None:
+        raise DeclarationError(
+            f"A candidate is not private ({event.why_not_private}), so the search would not be. "
+            "Leave it out, or give it another calibration or regularization."
+        )
 
 
 def only_regularization(candidates: Sequence[Mapping[str, Any]]) -> bool:

@@ -13,33 +13,53 @@ from typing import Any, Literal
 from privet.mechanisms.search import DisjointParts, PartsDesign
 from privet.privacy import Budget
 from privet.randomness import Randomness
-from privet.tuning._search import Found, PrivateSearch, Shape, Table, mistakes, refuse_unproved
+from privet.tuning.candidates import Candidate, refuse_unproved
+from privet.tuning.private_search import (
+    Chosen,
+    PrivateSearch,
+    SearchRows,
+    SearchShape,
+    mistakes,
+)
 
 
-class PartitionSearch(PrivateSearch):
+class PartitionSearch(PrivateSearch[PartsDesign]):
     """Private choice among candidates by disjoint parts of the rows.
 
     Parameters
     ----------
-    estimator : a Privet model
-        What the candidates are parameters of.
+    estimator : PrivateLinearClassifier
+        The Privet model that the candidates are parameters of.
     candidates : list of dict
-        Declared before the rows were looked at.
+        Parameters of the estimator, declared before the rows were looked at.
     budget : float, PureDP, ZCDP or ApproxDP, default 1.0
         What the whole search may cost. A number is the epsilon of pure differential privacy.
     validation : "auto" or int, default "auto"
         Rows for the selection; "auto" takes as many as keep its error below half a point, and at
         most an equal part.
-    calibration : None or "chaudhuri2011", default None
-        "chaudhuri2011" is Algorithm 4 as printed: equal parts and the exponential mechanism.
-    ledger, dataset, insecure_seed : as in the models
-    n_jobs : int or None
+    calibration : "chaudhuri2011", optional
+        Algorithm 4 as printed: equal parts and the exponential mechanism.
+    ledger : Ledger, optional
+        The ledger to charge, once, for everything.
+    dataset : str, optional
+        The account in the ledger.
+    n_jobs : int, optional
         Fits side by side.
+    insecure_seed : int, optional
+        For tests: the result is not private.
 
     Attributes
     ----------
-    best_estimator_, best_params_, best_index_ : the released choice
-    guarantee_ : covers the search as a whole; the best model carries it too
+    best_estimator_ : PrivateLinearClassifier
+        The chosen model, which carries the guarantee of the whole search.
+    best_params_ : dict
+        The chosen candidate.
+    best_index_ : int
+        Its place among the candidates.
+    guarantee_ : Guarantee
+        Covers the search as a whole.
+    classes_ : ndarray of shape (n_classes,)
+        The declared classes.
     """
 
     def __init__(
@@ -67,7 +87,7 @@ class PartitionSearch(PrivateSearch):
 
     # -- declarations --------------------------------------------------------------------------
 
-    def _design(self, shape: Shape, m: int) -> PartsDesign:
+    def _design(self, shape: SearchShape, m: int) -> PartsDesign:
         """Parts and selection by ``mechanisms/search.py``."""
         return DisjointParts(
             self._whole(), m, self.insecure_seed, self.validation, self.calibration
@@ -76,24 +96,22 @@ class PartitionSearch(PrivateSearch):
     # -- with rows -----------------------------------------------------------------------------
 
     def _check_candidates(
-        self, table: Table, shape: Shape, candidates: Sequence[dict[str, Any]]
+        self, rows: SearchRows, design: PartsDesign, candidates: Sequence[Candidate]
     ) -> None:
-        design = self._design(shape, len(candidates))
-        models = self._models(table, candidates, design.fits)
-        models[0].prepare(table.x, table.y)  # every row, whatever its part will be
+        models = self._models(rows, candidates, design.fits)
+        models[0].prepare(rows.x, rows.y)  # every row, whatever its part will be
         for model in models:
-            refuse_unproved(model, table.x[: design.size], table.y[: design.size])
+            refuse_unproved(model, rows.x[: design.size], rows.y[: design.size])
 
     def _search(
         self,
-        table: Table,
-        shape: Shape,
-        candidates: Sequence[dict[str, Any]],
+        rows: SearchRows,
+        design: PartsDesign,
+        candidates: Sequence[Candidate],
         randomness: Randomness,
-    ) -> Found:
-        design = self._design(shape, len(candidates))
+    ) -> Chosen:
         parts, held = design.divide(randomness)
-        fitted = self._fitted(self._models(table, candidates, design.fits), table, parts)
-        counts = [mistakes(model, table.x[held], table.y[held]) for model in fitted]
+        fitted = self._fitted(self._models(rows, candidates, design.fits), rows, parts)
+        counts = [mistakes(model, rows.x[held], rows.y[held]) for model in fitted]
         index = design.choose(counts, randomness)
-        return Found(index, fitted[index])
+        return Chosen(index, fitted[index])

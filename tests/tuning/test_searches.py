@@ -371,3 +371,12 @@ def test_quiet_is_for_one_thread() -> None:
         other.start()
         other.join()
     assert any("raised" in each for each in told)
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_nothing_of_an_earlier_search_survives_a_refused_one(kind: Any) -> None:
+    x, y = separable(3000)
+    found = search(kind, LogisticRegression(classes=[0, 1]), budget=1.0).fit(x, y)
+    with pytest.raises(DataError, match="declared classes"):
+        found.fit(x, np.where(np.arange(3000) == 17, 7, y))
+    assert not [name for name in vars(found) if name.endswith("_") and not name.startswith("_")]

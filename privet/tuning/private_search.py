@@ -13,7 +13,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -22,10 +22,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from privet._types import Array
 from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
 from privet.ledger.charge import Charge, check_ledger
+from privet.ledger.ledger import Ledger
 from privet.mechanisms.search import Index, SearchDesign
+from privet.models import PrivateLinearClassifier
 from privet.models.callers import refuse_charge, why_not_covered
 from privet.models.inputs import declared_classes, encode_labels
 from privet.models.tables import encoded
@@ -34,13 +37,20 @@ from privet.privacy.guarantee import Guarantee
 from privet.randomness import Randomness, source
 from privet.schema import Schema
 from privet.schema.tables import is_table
-from privet.tuning.candidates import checked_candidates, model_for, only_regularization, refuse_rows
+from privet.tuning.candidates import (
+    Candidate,
+    checked_candidates,
+    model_for,
+    only_regularization,
+    refuse_rows,
+)
 
-FOUND = (
+RELEASED = (
     "best_estimator_",
     "best_params_",
     "best_index_",
     "best_score_",
+    "scores_",
     "classes_",
     "guarantee_",
     "n_features_in_",
@@ -48,12 +58,15 @@ FOUND = (
 )
 
 
+Design = TypeVar("Design", bound=SearchDesign)
+
+
 class TuningAdvice(PrivetWarning):
     """The default rule, which is free, is likely to be better than this search."""
 
 
 @dataclass(frozen=True)
-class Table:
+class SearchRows:
     """Rows and labels; lives while ``fit`` runs."""
 
     x: Any
@@ -62,12 +75,12 @@ class Table:
 
     @property
     def n(self) -> int:
-        """Rows."""
+        """How many."""
         return len(self.y)
 
 
 @dataclass(frozen=True)
-class Shape:
+class SearchShape:
     """What is public about the table: rows, and roughly how many parameters a model has."""
 
     n: int
@@ -75,72 +88,87 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Found:
+class Chosen:
     """What a search releases."""
 
     index: int
-    model: Any
+    model: PrivateLinearClassifier
     score: float | None = None
 
 
-class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: ignore[misc]
     """Common contract of the searches; see ``PartitionSearch`` and its siblings."""
 
-    estimator: Any
-    candidates: Any
-    budget: Any
-    ledger: Any
+    estimator: PrivateLinearClassifier
+    candidates: Sequence[Candidate]
+    budget: Budget | float
+    ledger: Ledger | None
     dataset: str | None
     n_jobs: int | None
     insecure_seed: int | None
-    best_estimator_: Any
-    best_params_: dict[str, Any]
+    best_estimator_: PrivateLinearClassifier
+    best_params_: Candidate
+    best_index_: int
+    best_score_: float
     guarantee_: Guarantee
     classes_: NDArray[Any]
 
     # -- what each search is -------------------------------------------------------------------
 
     @abstractmethod
-    def _design(self, shape: Shape, m: int) -> SearchDesign:
+    def _design(self, shape: SearchShape, m: int) -> Design:
         """What the fits of ``m`` candidates may spend, how they are chosen, and the event."""
 
     @abstractmethod
     def _check_candidates(
-        self, table: Table, shape: Shape, candidates: Sequence[dict[str, Any]]
+        self, rows: SearchRows, design: Design, candidates: Sequence[Candidate]
     ) -> None:
         """Refuse, uncharged, what a candidate's fit would refuse."""
 
     @abstractmethod
     def _search(
         self,
-        table: Table,
-        shape: Shape,
-        candidates: Sequence[dict[str, Any]],
+        rows: SearchRows,
+        design: Design,
+        candidates: Sequence[Candidate],
         randomness: Randomness,
-    ) -> Found:
-        """Train, score and choose. Whoever calls this has charged the event."""
+    ) -> Chosen:
+        """Train, score and choose. Whoever calls this has charged the design's event."""
 
     # -- the common road -----------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Search on ``X`` and ``y``; spends the budget once, for everything."""
-        for name in FOUND:
+        """Search on private rows; spends the budget once, for everything.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self
+            With the best model and the guarantee of the whole search.
+        """
+        for name in RELEASED:
             self.__dict__.pop(name, None)
         why = why_not_covered()
         refuse_charge(why, self.ledger)
         candidates = checked_candidates(self.estimator, self.candidates)
         check_ledger(self.ledger, self.dataset, self.insecure_seed)
         first = model_for(self.estimator, candidates[0], budget=self._whole())
-        rows = first.read(X, y)
-        data, labels = rows.x, rows.labels
+        given = first.read(X, y)
+        data, labels = given.x, given.labels
         refuse_rows(candidates, X)
-        shape = self._shape(data, len(labels), first)
-        event = self._design(shape, len(candidates)).event
-        if self.ledger is not None:
+        design = self._design(self._shape(data, len(labels), first), len(candidates))
+        event = design.event
+        if self.ledger is not None and self.dataset is not None:
             self.ledger.require(self.dataset, event)
         classes = declared_classes(self.estimator.classes, labels)
-        table = Table(data, labels, classes.tolist())
-        self._check_candidates(table, shape, candidates)
+        rows = SearchRows(data, labels, classes.tolist())
+        self._check_candidates(rows, design, candidates)
         self._advise(candidates)
         if event.private:
             opendp("A private choice")  # where it is missing, before the charge
@@ -148,8 +176,8 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with charge:
             encode_labels(labels, classes)  # an undeclared label is refused wherever its row is
             first.report_clipped(data)
-            found = self._search(table, shape, candidates, source(self.insecure_seed))
-        self._publish(found, event, candidates, first)
+            chosen = self._search(rows, design, candidates, source(self.insecure_seed))
+        self._publish(chosen, event, candidates, first)
         self.guarantee_ = replace(self.guarantee_, receipt=charge.receipt)
         if why:
             self.guarantee_ = self.guarantee_.not_covered(why)
@@ -157,7 +185,20 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def schema_parameters(self, schema: Schema, *, stepped: bool = False) -> dict[str, Any]:
-        """Parameters for rows that a schema encodes; public validation rows may be a raw table."""
+        """Parameters for rows that a schema encodes; public validation rows may be a raw table.
+
+        Parameters
+        ----------
+        schema : Schema
+            What is public about the table.
+        stepped : bool, default False
+            Whether steps of a pipeline come between the schema and the model.
+
+        Returns
+        -------
+        dict
+            For ``set_params``.
+        """
         estimator = clone(self.estimator).set_params(
             **self.estimator.schema_parameters(schema, stepped=stepped)
         )
@@ -166,37 +207,43 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return {"estimator": estimator} | ({"validation": encoded(schema, held)} if public else {})
 
     def schema_carriers(self) -> tuple[Any, ...]:
-        """The search and its best model have one guarantee."""
+        """Who carries the schema: the search and its best model have one guarantee.
+
+        Returns
+        -------
+        tuple
+            Both of them.
+        """
         return self, self.best_estimator_
 
     def _publish(
-        self, found: Found, event: Event, candidates: Sequence[dict[str, Any]], first: Any
+        self, chosen: Chosen, event: Event, candidates: Sequence[Candidate], first: Any
     ) -> None:
-        model = found.model
+        model = chosen.model
         assumptions = (*model.guarantee_.assumptions, f"the list of {len(candidates)} candidates")
         self.guarantee_ = Guarantee(event, model.guarantee_.numerics, assumptions)
         model.guarantee_ = self.guarantee_
         for name in ("n_features_in_", "feature_names_in_"):  # it was fitted on a plain array
             if hasattr(first, name):
                 setattr(model, name, getattr(first, name))
-        self.best_index_ = found.index
-        self.best_params_ = dict(candidates[found.index])
+        self.best_index_ = chosen.index
+        self.best_params_ = dict(candidates[chosen.index])
         self.best_estimator_ = model
         self.classes_ = model.classes_
-        if found.score is not None:
-            self.best_score_ = found.score
+        if chosen.score is not None:
+            self.best_score_ = chosen.score
 
-    def _shape(self, data: Any, n: int, first: Any) -> Shape:
+    def _shape(self, data: Any, n: int, first: Any) -> SearchShape:
         columns = data.shape[1] if getattr(data, "ndim", 1) == 2 else 0
         declared = self.estimator.classes
         scores = 1 if declared is None or isinstance(declared, str) else len(declared) - 1
-        return Shape(n, first.planned_columns(n, columns) * max(scores, 1))
+        return SearchShape(n, first.planned_columns(n, columns) * max(scores, 1))
 
     def _whole(self) -> Budget:
         return as_budget(self.budget)
 
     @staticmethod
-    def _advise(candidates: Sequence[dict[str, Any]]) -> None:
+    def _advise(candidates: Sequence[Candidate]) -> None:
         if only_regularization(candidates):
             warnings.warn(
                 "The candidates differ in the regularisation alone. regularization='auto' is a "
@@ -209,7 +256,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- fits ----------------------------------------------------------------------------------
 
     def _models(
-        self, table: Table, chosen: Sequence[dict[str, Any]], budgets: Sequence[Budget]
+        self, rows: SearchRows, chosen: Sequence[Candidate], budgets: Sequence[Budget]
     ) -> list[Any]:
         """Unfitted models; a seed, in studies, gives each its own noise."""
         return [
@@ -217,16 +264,16 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.estimator,
                 candidate,
                 budget=budget,
-                classes=table.classes,
+                classes=rows.classes,
                 insecure_seed=None if self.insecure_seed is None else self.insecure_seed + 1 + i,
             )
             for i, (candidate, budget) in enumerate(zip(chosen, budgets, strict=True))
         ]
 
-    def _fitted(self, models: Sequence[Any], table: Table, parts: Sequence[Index]) -> list[Any]:
+    def _fitted(self, models: Sequence[Any], rows: SearchRows, parts: Sequence[Index]) -> list[Any]:
         """Each model trained on its rows, side by side; every fit draws its own noise."""
         jobs = (
-            delayed(_fit)(model, table.x[part], table.y[part])
+            delayed(_fit)(model, rows.x[part], rows.y[part])
             for model, part in zip(models, parts, strict=True)
         )
         # max_nbytes: rows are not to be written into temporary files for other processes
@@ -235,33 +282,53 @@ class PrivateSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- the best model ------------------------------------------------------------------------
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The best model's predictions."""
+        """The best model's predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, or a raw table where the model carries a schema.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            A class for each row.
+        """
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict(X))
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The best model's scores."""
+    def decision_function(self, X: ArrayLike) -> Array:
+        """The best model's scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, or a raw table where the model carries a schema.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores, one column where there are two classes.
+        """
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.decision_function(X))
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The best model's probabilities, where its estimator has them."""
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """The best model's probabilities, where its estimator has them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, or a raw table where the model carries a schema.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities of the classes.
+        """
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict_proba(X))
-
-
-def refuse_unproved(model: Any, x: Any, y: Any) -> None:
-    """Refuse, uncharged, what the fit would refuse, and a calibration that is not private.
-
-    Whether a paper's calibration is covered depends on the rows and the budget of this very fit.
-    """
-    event = model.prepare(x, y).event
-    if not event.private and model.insecure_seed is None:
-        raise DeclarationError(
-            f"A candidate is not private ({event.why_not_private}), so the search would not be. "
-            "Leave it out, or give it another calibration or regularization."
-        )
 
 
 def _fit(model: Any, x: Any, y: Any) -> Any:

@@ -18,25 +18,54 @@ from privet.errors import DeclarationError
 from privet.mechanisms.search import PublicChoice, SearchDesign
 from privet.privacy import Budget
 from privet.randomness import Randomness
-from privet.tuning._search import Found, PrivateSearch, Shape, Table, mistakes, refuse_unproved
+from privet.tuning.candidates import Candidate, refuse_unproved
+from privet.tuning.private_search import (
+    Chosen,
+    PrivateSearch,
+    SearchRows,
+    SearchShape,
+    mistakes,
+)
 
 
-class PublicSearch(PrivateSearch):
+class PublicSearch(PrivateSearch[SearchDesign]):
     """Choice among candidates by public validation rows.
 
     Parameters
     ----------
-    estimator, candidates, budget, ledger, dataset, n_jobs, insecure_seed :
-        As in ``PartitionSearch``.
+    estimator : PrivateLinearClassifier
+        The Privet model that the candidates are parameters of.
+    candidates : list of dict
+        Parameters of the estimator, declared before the rows were looked at.
+    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+        What the whole search may cost. A number is the epsilon of pure differential privacy.
     validation : (X, y)
         Public rows with their labels. Rows of people in the private table are not public.
+    ledger : Ledger, optional
+        The ledger to charge, once, for everything.
+    dataset : str, optional
+        The account in the ledger.
+    n_jobs : int, optional
+        Fits side by side.
+    insecure_seed : int, optional
+        For tests: the result is not private.
 
     Attributes
     ----------
-    best_estimator_, best_params_, best_index_ : the best on the public rows
-    best_score_ : its accuracy there
-    scores_ : every candidate's accuracy there
-    guarantee_ : covers all the fits together; the best model carries it too
+    best_estimator_ : PrivateLinearClassifier
+        The chosen model, which carries the guarantee of the whole search.
+    best_params_ : dict
+        The chosen candidate.
+    best_index_ : int
+        Its place among the candidates.
+    best_score_ : float
+        Its accuracy on the public rows.
+    scores_ : list of float
+        Every candidate's accuracy there.
+    guarantee_ : Guarantee
+        Covers the search as a whole.
+    classes_ : ndarray of shape (n_classes,)
+        The declared classes.
     """
 
     def __init__(
@@ -67,7 +96,7 @@ class PublicSearch(PrivateSearch):
             raise DeclarationError("validation must be (X, y): public rows with their labels.")
         return self.validation
 
-    def _design(self, shape: Shape, m: int) -> SearchDesign:
+    def _design(self, shape: SearchShape, m: int) -> SearchDesign:
         """Shares by ``mechanisms/search.py``."""
         held = len(self._rows()[1])
         return PublicChoice(self._whole(), m, self.insecure_seed, held).design(shape.n)
@@ -75,25 +104,24 @@ class PublicSearch(PrivateSearch):
     # -- with rows -----------------------------------------------------------------------------
 
     def _check_candidates(
-        self, table: Table, shape: Shape, candidates: Sequence[dict[str, Any]]
+        self, rows: SearchRows, design: SearchDesign, candidates: Sequence[Candidate]
     ) -> None:
-        design = self._design(shape, len(candidates))
-        for model in self._models(table, candidates, design.fits):
-            refuse_unproved(model, table.x, table.y)
+        for model in self._models(rows, candidates, design.fits):
+            refuse_unproved(model, rows.x, rows.y)
             model.check_rows(*self._rows())
 
     def _search(
         self,
-        table: Table,
-        shape: Shape,
-        candidates: Sequence[dict[str, Any]],
+        rows: SearchRows,
+        design: SearchDesign,
+        candidates: Sequence[Candidate],
         randomness: Randomness,
-    ) -> Found:
+    ) -> Chosen:
         m = len(candidates)
-        models = self._models(table, candidates, self._design(shape, m).fits)
-        fitted = self._fitted(models, table, [np.arange(table.n)] * m)
+        models = self._models(rows, candidates, design.fits)
+        fitted = self._fitted(models, rows, [np.arange(rows.n)] * m)
         x, y = self._rows()
         counts = [mistakes(model, x, np.asarray(y)) for model in fitted]
         self.scores_ = [1.0 - count / len(y) for count in counts]
         best = int(np.argmin(counts))
-        return Found(best, fitted[best], self.scores_[best])
+        return Chosen(best, fitted[best], self.scores_[best])
