@@ -62,7 +62,21 @@ def batch_from_json(record: Record) -> Batch:
 
 @dataclass
 class Transcript:
-    """Declarations, guarantee, and every answer given, in order."""
+    """Declarations, guarantee, and every answer given, in order.
+
+    ``query in transcript`` and ``transcript[query]`` look up one answer, ``len`` counts them.
+
+    Parameters
+    ----------
+    declarations : dict
+        What the release was declared with; a predictor that resumes must say the same.
+    guarantee : Guarantee
+        The promise for all answers together.
+    batches : list of Batch
+        Queries that were answered together, with their answers.
+    state, path, digest, identity, place, resumed :
+        Counters of the mechanism, and how the release is told from others and from its copies.
+    """
 
     declarations: Record
     guarantee: Guarantee

@@ -16,7 +16,8 @@ product over columns, not spherical, and is drawn independently.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ from privet.features.named import default_gamma, stationary_kernel
 from privet.features.numeric import Gaussian, Laplacian, Matern
 from privet.privacy.budget import Budget
 from privet.randomness import Randomness, source
+from privet.rows.mapped import FeatureMap
 
 # What rows and frequencies are cut to, so that float32 angles can be computed from them; a Cauchy
 # draw passes it once in 1e12.
@@ -193,6 +195,61 @@ class FourierMap:
         cosines -= 1.0
         out *= rows.dtype.type((1.0 - ROOM[rows.dtype]) / math.sqrt(half))
         return out
+
+
+@dataclass(frozen=True)
+class DeclaredFrequencies:
+    """Random features as a model declares them: they are drawn once, in ``fit``."""
+
+    array: ClassVar[str] = "frequencies_"
+    kernel: Kernel
+    d: int
+    weights: Array | None
+    n_frequencies: int | Literal["auto"]
+    orthogonal: bool | Literal["auto"]
+    budget: Budget
+    seed: int | None
+
+    def check(self) -> None:
+        """Refuse, before a charge, what no frequencies can be drawn for."""
+        with_frequencies(self.kernel, orthogonal=self._orthogonal)
+
+    @property
+    def _orthogonal(self) -> bool:
+        return spherical(self.kernel) if self.orthogonal == "auto" else bool(self.orthogonal)
+
+    def frequencies(self, n: int) -> int:
+        """How many, for ``n`` rows: declared, or by the public rule."""
+        if self.n_frequencies == "auto":
+            return default_frequencies(n, self.budget)
+        return positive_whole("n_frequencies", self.n_frequencies)
+
+    def columns(self, n: int) -> int:
+        """How many features there will be for ``n`` rows."""
+        return 2 * self.frequencies(n)
+
+    def made(self, n: int, standardizer: FeatureMap | None) -> Array:
+        """The frequencies, drawn without a row."""
+        count, randomness = self.frequencies(n), source(self.seed)
+        return draw_frequencies(
+            self.kernel, count, self.d, orthogonal=self._orthogonal, randomness=randomness
+        )
+
+    def width(self, frequencies: Array) -> int:
+        """How many features these frequencies make."""
+        return 2 * len(frequencies)
+
+    def map(self, frequencies: Array, standardizer: FeatureMap | None) -> FourierMap:
+        """The map of standardized rows."""
+        return FourierMap(frequencies, self.weights)
+
+    def fits(self, frequencies: Array) -> bool:
+        """Whether a file's frequencies are for these columns."""
+        return frequencies.ndim == 2 and frequencies.shape[1] == self.d
+
+    def told(self, width: int) -> str:
+        """What a statement says."""
+        return f"{width} random features of norm 1, drawn without looking at the rows"
 
 
 def _tame(x: Any) -> NDArray[Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -17,6 +18,7 @@ from privet.features.kernel import Kernel, count
 from privet.features.maps import ROOM, SMALLEST, in_blocks, weighted
 from privet.features.named import kernel_from_json
 from privet.rows.ball import in_ball
+from privet.rows.mapped import FeatureMap
 
 # Eigenvalues below this share of the largest are rounding, not geometry.
 EIGENVALUE_FLOOR = 1e-10
@@ -146,6 +148,62 @@ class LandmarkMap:
         out[np.abs(out) < SMALLEST[out.dtype]] = 0.0
         out, factors = in_ball(out, self.norm * (1.0 - ROOM[out.dtype]))
         return np.asarray(out if factors is None else out * factors[:, None])
+
+
+@dataclass(frozen=True)
+class DeclaredLandmarks:
+    """Features of public points as a model declares them, in the units of the rows as passed."""
+
+    array: ClassVar[str] = "whitener_"
+    kernel: Kernel
+    d: int
+    weights: Array | None
+    public_points: Any
+
+    def check(self) -> None:
+        """Refuse, before a charge, points that the kernel cannot compare."""
+        if count(self.public_points) == 0:
+            raise DeclarationError("public_points must hold at least one public point.")
+        points = self.points(None)
+        if self.kernel.objects:
+            self.kernel.diagonal(points)
+
+    def points(self, standardizer: FeatureMap | None) -> Any:
+        """As the kernel compares them: objects, or numbers as the rows are standardized."""
+        if self.kernel.objects:
+            return list(self.public_points)
+        points = np.asarray(self.public_points, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != self.d or not np.isfinite(points).all():
+            raise DeclarationError(f"public_points must be a table of {self.d} columns of numbers.")
+        return points if standardizer is None else standardizer(points)
+
+    def columns(self, n: int) -> int:
+        """One for each point, whatever the number of rows."""
+        return count(self.public_points)
+
+    def made(self, n: int, standardizer: FeatureMap | None) -> Array:
+        """The whitener, made without a row."""
+        return whitener(self.kernel, weighted(self.points(standardizer), self.weights))
+
+    def width(self, whitener: Array) -> int:
+        """One for each point."""
+        return count(self.public_points)
+
+    def map(self, whitener: Array, standardizer: FeatureMap | None) -> LandmarkMap:
+        """The map of standardized rows."""
+        return LandmarkMap(self.kernel, self.points(standardizer), whitener, self.weights)
+
+    def fits(self, whitener: Array) -> bool:
+        """Whether a file's map is of these points."""
+        self.points(None)  # refuses what is not a table
+        return whitener.shape == (count(self.public_points), count(self.public_points))
+
+    def told(self, width: int) -> str:
+        """What a statement says."""
+        return (
+            f"{count(self.public_points)} public points, declared public by the user; {width} "
+            f"features of Euclidean norm at most {math.sqrt(self.kernel.bound):g}"
+        )
 
 
 def whitener(kernel: Kernel, points: Any, n_components: int | None = None) -> Array:

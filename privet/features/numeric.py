@@ -50,7 +50,13 @@ class _Stationary(Kernel):
 
 @dataclass(frozen=True)
 class Gaussian(_Stationary):
-    """``exp(-gamma |x - z|^2)``."""
+    """``exp(-gamma |x - z|^2)``.
+
+    Parameters
+    ----------
+    gamma : float, default 1.0
+        Positive; the larger, the finer what two rows are told apart by.
+    """
 
     name: ClassVar[str] = "gaussian"
 
@@ -63,7 +69,13 @@ class Gaussian(_Stationary):
 
 @dataclass(frozen=True)
 class Laplacian(_Stationary):
-    """``exp(-gamma |x - z|_1)``."""
+    """``exp(-gamma |x - z|_1)``.
+
+    Parameters
+    ----------
+    gamma : float, default 1.0
+        Positive; the larger, the finer what two rows are told apart by.
+    """
 
     name: ClassVar[str] = "laplacian"
 
@@ -77,9 +89,16 @@ class Matern(_Stationary):
     """``2^(1-nu)/Gamma(nu) s^nu K_nu(s)`` with ``s = 2 sqrt(nu gamma) |x - z|``.
 
     ``gamma = 1/(2 l^2)`` for the length scale ``l``, so that ``nu -> inf`` is the Gaussian kernel
-    of the same ``gamma``. ``nu`` = 1/2 is ``exp(-|x - z|/l)``. From 0.05 to 50: the kernel falls
-    from 1 like ``s^(2 nu)``, so below 0.05 it tells rows apart that are closer than any distance
+    of the same ``gamma``. ``nu`` = 1/2 is ``exp(-|x - z|/l)``. The kernel falls from 1 like
+    ``s^(2 nu)``, so below 0.05 it tells rows apart that are closer than any distance
     that double precision can hold, and what could be computed would not be a kernel.
+
+    Parameters
+    ----------
+    gamma : float, default 1.0
+        Positive; the larger, the finer what two rows are told apart by.
+    nu : float, default 1.5
+        Smoothness, from 0.05 to 50.
     """
 
     nu: float = 1.5
@@ -129,7 +148,13 @@ def _matern(s: Array, nu: float) -> Array:
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """``<x, z>`` of rows clipped to ``norm_bound``."""
+    """``<x, z>`` of rows clipped to ``norm_bound``.
+
+    Parameters
+    ----------
+    norm_bound : float, default 1.0
+        The Euclidean norm that rows are clipped to; declared, never measured.
+    """
 
     norm_bound: float = 1.0
     name: ClassVar[str] = "linear"
@@ -162,7 +187,16 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """``(gamma <x, z> + coef0)^degree`` of rows clipped to ``norm_bound``."""
+    """``(gamma <x, z> + coef0)^degree`` of rows clipped to ``norm_bound``.
+
+    Parameters
+    ----------
+    degree : int, default 2
+    gamma, coef0 : float, default 1.0
+        Positive; ``coef0`` may be zero, which leaves the monomials of exactly ``degree``.
+    norm_bound : float, default 1.0
+        The Euclidean norm that rows are clipped to; declared, never measured.
+    """
 
     degree: int = 2
     gamma: float = 1.0

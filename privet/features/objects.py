@@ -22,6 +22,11 @@ class Spectrum(Kernel):
 
     ``K(s, t) = <c(s), c(t)>/(|c(s)| |c(t)|)`` with ``c`` the counts of the substrings, so
     ``K(s, s) = 1``, or 0 for a string that is too short to have one.
+
+    Parameters
+    ----------
+    length : int, default 3
+        Letters of a substring.
     """
 
     length: int = 3
@@ -64,11 +69,19 @@ class Spectrum(Kernel):
 
 @dataclass(frozen=True)
 class SuppliedKernel(Kernel):
-    """A user's own function on any objects, ``function(a, b) -> (len(a), len(b))``.
+    """A user's own function on any objects.
 
     That it is positive semidefinite is the user's word. That ``K(x, x) <= declared_bound`` is
     enforced: where it fails ``phi(x)`` is scaled down to the bound, which is again a kernel.
-    ``diagonal_function`` gives ``K(a_i, a_i)``; without it each object is compared with itself.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(a, b)`` returns an array of shape ``(len(a), len(b))``.
+    declared_bound : float
+        ``R^2``, positive.
+    diagonal_function : callable or None, default None
+        Gives ``K(a_i, a_i)``, shape ``(len(a),)``; None compares each object with itself.
     """
 
     function: Callable[[Any, Any], Any]

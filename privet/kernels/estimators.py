@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privet._types import Array
 from privet.features.kernel import Kernel
 from privet.kernels.classifier import KernelClassifier
+from privet.losses import Loss, named_loss
+from privet.models.classifier import probabilities
 from privet.models.export import exported
-from privet.models.linear import LinearSVC, LogisticRegression
 from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap
 
 
-class KernelLogisticRegression(KernelClassifier, LogisticRegression):
+class KernelLogisticRegression(KernelClassifier):
     """Differentially private logistic regression on the features of a kernel.
 
     Parameters
@@ -69,6 +74,17 @@ class KernelLogisticRegression(KernelClassifier, LogisticRegression):
     array([ True, False])
     """
 
+    def _loss(self, n_classes: int) -> Loss:
+        return named_loss("logistic", n_classes, 1.0)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Class probabilities in the order of ``classes_``, shape (n, C)."""
+        return probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of ``predict_proba``, shape (n, C)."""
+        return np.log(self.predict_proba(X))
+
     def to_sklearn(self) -> Any:
         """A pipeline of the public map and a ``sklearn.linear_model.LogisticRegression``."""
         from sklearn.linear_model import LogisticRegression as Plain
@@ -76,7 +92,7 @@ class KernelLogisticRegression(KernelClassifier, LogisticRegression):
         return exported(self, Plain())
 
 
-class KernelSVC(KernelClassifier, LinearSVC):
+class KernelSVC(KernelClassifier):
     """Differentially private support vector classifier with a kernel.
 
     Two classes by a smoothed hinge, more by the joint Huber loss with one budget for all classes.
@@ -147,6 +163,9 @@ class KernelSVC(KernelClassifier, LinearSVC):
         )
         self.loss = loss
         self.h = h
+
+    def _loss(self, n_classes: int) -> Loss:
+        return named_loss(self.loss, n_classes, self.h, among=("huber", "smooth_hinge"))
 
     def to_sklearn(self) -> Any:
         """A pipeline of the public map and a ``sklearn.svm.LinearSVC``."""

@@ -157,6 +157,18 @@ def test_scikit_learns_own_checks(model_class: type[KernelClassifier]) -> None:
     assert failed == []
 
 
+def test_a_kernel_svc_is_a_linear_one_on_the_same_features() -> None:
+    x, y = ring(500)
+    kernel = KernelSVC(BUDGET, regularization=0.05, n_frequencies=20, insecure_seed=1).fit(x, y)
+    features = RandomFourierFeatures(20, gamma=WIDTHS["gaussian"] / 2).fit(x)
+    features.frequencies_ = kernel.frequencies_
+    told: dict[str, Any] = {"h": 1.0, "fit_intercept": False, "regularization": 0.05}
+    linear = LinearSVC(BUDGET, features=features, insecure_seed=1, **told).fit(x, y)
+    assert np.allclose(linear.coef_, kernel.coef_, rtol=1e-6, atol=1e-9)
+    assert linear.guarantee_.event == kernel.guarantee_.event
+    assert not isinstance(kernel, LinearSVC)
+
+
 # -- the promise -------------------------------------------------------------------------------
 
 
@@ -293,9 +305,9 @@ def test_public_points_are_in_the_units_of_the_rows() -> None:
 
 def test_the_default_width_is_by_the_columns_and_their_weights() -> None:
     k, of_laplacian = WIDTHS["gaussian"], WIDTHS["laplacian"]
-    assert KernelSVC()._kernel(5) == Gaussian(k / 5)
-    assert KernelSVC(column_weights=[1.0, 2.0])._kernel(2) == Gaussian(k / 5)
-    found = KernelSVC(kernel="laplacian", column_weights=[1.0, 3.0])._kernel(2)
+    assert KernelSVC()._declared(5).kernel == Gaussian(k / 5)
+    assert KernelSVC(column_weights=[1.0, 2.0])._declared(2).kernel == Gaussian(k / 5)
+    found = KernelSVC(kernel="laplacian", column_weights=[1.0, 3.0])._declared(2).kernel
     assert found == Laplacian(of_laplacian / 4)
 
 
