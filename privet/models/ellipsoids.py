@@ -9,7 +9,8 @@ definite (well enough to invert) is taken. Then
     mu = -k Psi^-1 q,  covariance = Psi^-1,  theta = k^2 r - mu^T Psi mu >= 0
 
 All of this is post-processing of the release. Only differences between classes are learnt: the
-common multiple is a choice, and sizes of ellipsoids mean something only beside each other.
+common multiple is a choice, and sizes of ellipsoids mean something only beside each other. Those of
+a model of two columns can be drawn, with its regions.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._types import Array
 from privet.errors import DeclarationError, MissingExtra
 
-Array = NDArray[np.float64]
 # The smallest eigenvalue after the shift, relative to the spread of all eigenvalues.
 CONDITION = 1e-3
+GRID = 240  # points along each axis of a picture
+CIRCLE = np.linspace(0.0, 2.0 * np.pi, 181)
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,7 @@ def stretched(ellipsoid: Ellipsoid, center: Array, scale: Array) -> Ellipsoid:
     )
 
 
-# A picture of a Gaussian classifier of two columns: its regions, its ellipses, its means.
-
-GRID = 240  # points along each axis
-CIRCLE = np.linspace(0.0, 2.0 * np.pi, 181)
+# -- a picture -----------------------------------------------------------------------------------
 
 
 def outline(ellipsoid: Ellipsoid, size: float) -> Array:

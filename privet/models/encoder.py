@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from privet._types import Array
 from privet.errors import DeclarationError
 from privet.schema import Schema
 from privet.schema.tables import open_table
@@ -19,6 +20,11 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ``fit`` only checks that the declared columns are there. In a pipeline the label is passed as
     ``y`` and must be complete. The step does not see whose row it is, so that a schema with a
     person is refused; ``fit_table`` handles rows without a label, and persons.
+
+    Parameters
+    ----------
+    schema : Schema
+        Declared columns, bounds and categories.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -30,7 +36,18 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.schema
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the names of the columns."""
+        """Check the names of the columns.
+
+        Parameters
+        ----------
+        X : table
+            Raw rows; no cell is looked at.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         declared = self._declared()
         if declared.person is not None:
             raise DeclarationError(
@@ -40,12 +57,30 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         open_table(X, declared.file).require(list(declared.columns))
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Rows of the unit ball."""
+    def transform(self, X: Any) -> Array:
+        """Rows of the unit ball.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        array of shape (n, columns)
+        """
         return self._declared().encode_features(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the encoded columns."""
+        """Names of the encoded columns.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        array of str
+        """
         return np.array(self._declared().feature_names, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -28,12 +28,12 @@ class RowsAsTrained(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    feature_map : feature map or None
+    feature_map : feature map or None, default None
         The public or released map from columns to features; None where the columns are the
         features.
-    bound : float
+    bound : float, default 1.0
         The Euclidean norm that rows (or features) are clipped to.
-    objects : bool
+    objects : bool, default False
         Whether rows are objects of a kernel, strings for example, and not numbers.
     """
 
@@ -45,14 +45,28 @@ class RowsAsTrained(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.objects = objects
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Refused: a plain model fitted to rows would not be private, and would look as if."""
+        """Refused: a plain model fitted to rows would not be private, and would look as if.
+
+        Parameters
+        ----------
+        X, y : ignored
+        """
         raise DeclarationError(
             "This is a released model; fitting it again would train it without privacy. Fit a "
             "Privet model instead."
         )
 
     def transform(self, X: Any) -> Any:
-        """Clipped features of each row, a function of that row alone."""
+        """Clipped features of each row, a function of that row alone.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or sequence of objects
+
+        Returns
+        -------
+        array or sparse matrix of shape (n, features)
+        """
         data = X if self.objects else numbers(self, X, reset=False)
         features: Any
         if self.feature_map is None:

@@ -20,8 +20,14 @@ from privet.models.classifier import PrivateLinearClassifier, probabilities
 from privet.models.ellipsoids import Ellipsoid, ellipsoids, stretched
 from privet.models.export import exported
 from privet.models.inputs import table_shape
-from privet.models.lifted import COVARIANCES, Lifted, lifted_names
-from privet.models.mixtures import Centers, components_of, declared_centers, unit_rows
+from privet.models.lifted import (
+    COVARIANCES,
+    Lifted,
+    checked_columns,
+    curvature_spread,
+    lifted_names,
+)
+from privet.models.mixtures import Centers, components_of, declared_centers, unit_centers, unit_rows
 from privet.models.standardize import Stage, declared_ranges
 from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap
@@ -31,12 +37,6 @@ from privet.rows.mapped import FeatureMap
 # may take three tenths of the budget.
 DEFAULT_FACTOR = 0.1
 JACOBIAN_SHARE = 0.3
-# Blocks of rows of more features would not fit a memory of ordinary size.
-MOST_FEATURES = 100_000
-# Products of columns are nearly linear functions of each other, the more so the more there are. The
-# Hessian's eigenvalues were spread over factors of 20 to 300 for up to 30 parameters (made-up rows
-# and a few columns of Covertype), and 7,000 for the 396 of ten columns and seven classes.
-LEAST_SPREAD, SPREAD_EACH = 200.0, 10.0
 
 
 class LargeMarginGaussian(PrivateLinearClassifier):
@@ -54,29 +54,55 @@ class LargeMarginGaussian(PrivateLinearClassifier):
     loss : "softmax" or "huber", default "softmax"
         Softmax is more accurate for more than two classes and gives probabilities; "huber" is the
         paper's: every wrong class must stay a margin behind.
-    margin, h : float, default 1.0 and 0.5
-        Margin of the Huber loss and half-width of its knee.
+    margin : float, default 1.0
+        Margin of the Huber loss.
+    h : float, default 0.5
+        Half-width of the Huber loss's knee.
     covariance : "full", "diagonal" or "spherical", default "full"
         The shape of the ellipsoids; fewer features need less noise.
     components : int, default 1
-        Ellipsoids per class. Rows are assigned to the nearest centre of their class.
+        Ellipsoids per class. Rows are assigned to the nearest center of their class.
     centers : array (K, d) or (C, K, d), or None, default None
-        Public centres of the components, in the units of the columns. None places them by noisy
+        Public centers of the components, in the units of the columns. None places them by noisy
         k-means with five per cent of the budget.
     constant : float, default 0.5
         The constant appended to each row, in units of ``norm_bound``.
-    mechanism, noise, regularization, norm_bound, classes, class_weight, standardize,
-    column_bounds, ledger, dataset, insecure_seed :
-        As in ``LogisticRegression``. Centred and scaled columns matter here: use
-        ``standardize="private"`` unless the columns are on one scale already.
+    mechanism : "objective" or "output", default "objective"
+        Where the noise goes: into the objective (more accurate) or onto the minimiser.
+    noise : "auto", "laplace" or "gaussian", default "auto"
+        By the budget's kind; the smaller one where both are allowed.
     calibration : None, "exact" or "wang2018", default None
         The noise rule; see ``LogisticRegression``.
+    regularization : float or "auto", default "auto"
+        Lam of the mean objective; "auto" is a tenth of the linear models' public rule.
+    norm_bound : float, default 1.0
+        Rows are clipped to this Euclidean norm before products are taken.
+    classes : list, None or "observed", default None
+        Every possible label. None declares booleans, or numbers that are 0 or 1; "observed" reads
+        them from y and thereby declares the observed set public.
+    class_weight : dict or None, default None
+        Public weights per class; the noise pays for the largest.
+    standardize : None or "private", default None
+        Centered and scaled columns matter here: use "private" unless the columns are on one scale
+        already; see ``LogisticRegression``.
+    column_bounds : (low, high), two numbers or two lists, default None
+        Declared ranges of the columns for ``standardize``; values outside are clipped to them.
+    ledger : Ledger or None, default None
+        Where the fit is charged. Without one the guarantee covers this one fit.
+    dataset : str or None, default None
+        The ledger's name for the data set to charge.
+    insecure_seed : int or None, default None
+        For tests and studies only: the release is stamped as not private.
 
     Attributes
     ----------
-    coef_ : half-vectorised class matrices, one row per class and component (two classes: one row)
+    coef_ : array
+        Half-vectorised class matrices, one row per class and component (two classes: one row).
+    intercept_ : array
+        Zero: the constant is among the features.
     classes_, guarantee_, regularization_, center_, scale_ : as in ``LogisticRegression``
-    centers_ : privately placed centres, in units of clipped rows over ``norm_bound``
+    centers_ : array of shape (C, K, d)
+        Privately placed centers, in units of clipped rows over ``norm_bound``.
 
     Examples
     --------
@@ -216,30 +242,19 @@ class LargeMarginGaussian(PrivateLinearClassifier):
         return norm_bound(self._lifted(1).norm)
 
     def _columns(self, n: int, d: int) -> int:
-        features = self._lifted(d).columns
-        if features > MOST_FEATURES:
-            raise DeclarationError(
-                f"{d} columns become {features:,} features, more than {MOST_FEATURES:,}. Use fewer "
-                "columns, covariance='diagonal', or a linear model."
-            )
-        return features
-
-    def _unit_centers(self, d: int, n_classes: int) -> Array:
-        """Centers among ``unit_rows``: released, or declared in the units of the columns."""
-        if self.centers is None:
-            return self.centers_
-        centers = declared_centers(self.centers, n_classes, int(self.components), d)
-        first = self._standardizer(d)
-        if first is not None:
-            centers = first(centers.reshape(-1, d)).reshape(centers.shape)
-        return centers / norm_bound(self.norm_bound)
+        return checked_columns(self._lifted(d))
 
     def _codes(self, data: Any, codes: Codes, n_classes: int) -> Codes:
         if self.components == 1:
             return codes
         d = table_shape(data)[1]
-        rows = unit_rows(data, codes, self._lifted(d), self._standardizer(d))
-        return components_of(rows, self._unit_centers(d, n_classes))
+        lifted, first = self._lifted(d), self._standardizer(d)
+        if self.centers is None:
+            centers = self.centers_
+        else:
+            declared = declared_centers(self.centers, n_classes, int(self.components), d)
+            centers = unit_centers(declared, lifted, first)
+        return components_of(unit_rows(data, codes, lifted, first), centers)
 
     # -- names and files -----------------------------------------------------------------------
 
@@ -257,10 +272,7 @@ class LargeMarginGaussian(PrivateLinearClassifier):
         return [f"{label}, part {k + 1}" for label in self.classes_ for k in range(parts)]
 
     def _feature_names(self, columns: list[str]) -> list[str]:
-        """With the factors that the features have: a reader can tell ``coef_`` by them."""
-        steps = self._feature_steps(len(columns))
-        named = zip(steps, self._term_names(columns), strict=True)
-        return [name if step == 1.0 else f"{step:.3g} · {name}" for step, name in named]
+        return self._lifted(len(columns)).feature_names(columns)
 
     def _term_names(self, columns: list[str]) -> list[str]:
         return lifted_names(columns, self.covariance)
@@ -269,7 +281,7 @@ class LargeMarginGaussian(PrivateLinearClassifier):
         return self._lifted(d).steps
 
     def _curvature_spread(self, parameters: int) -> float:
-        return max(LEAST_SPREAD, SPREAD_EACH * parameters)
+        return curvature_spread(parameters)
 
     @property
     def released_arrays(self) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
-"""Labels: the declared set of classes, and rows' labels as indices into it.
+"""What comes into a fit: labels as indices into declared classes, tables as numbers.
 
 The set of classes is part of the public domain. Reading it from the labels would tell whether a
 rare class occurs; so the user declares it, declares the usual coding by saying nothing (numbers are
 0 or 1, booleans are False or True), or says ``"observed"`` and thereby declares the observed set
 public. Whether a row's label is in the set is private: ``encode_labels`` may refuse one, so it is
 called after the charge only.
+
+Tables go through scikit-learn's own validation, without its habit of quoting what it refuses.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from privet.rows.arrays import ArrayRows, sound_sparse
 from privet.rows.ball import refuse_infinite
 from privet.schema import Schema
 
+LOGGER = logging.getLogger("privet")
 OBSERVED = "observed"
 UNDECLARED = (
     "The labels hold a value outside the declared classes, {classes}. Nothing was released, but "
@@ -136,10 +139,6 @@ def class_weights(declared: Any, classes: NDArray[Any]) -> tuple[float, ...] | N
         raise DeclarationError(f"class_weight names {unknown[0]!r}, which is not a class.")
     return tuple(float(declared.get(label, 1.0)) for label in classes.tolist())
 
-
-# scikit-learn's own validation of tables, without its habit of quoting what it refuses.
-
-LOGGER = logging.getLogger("privet")
 
 # What scikit-learn says when it quotes cells, and what is said instead.
 QUOTING = {

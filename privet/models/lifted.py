@@ -24,11 +24,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from privet._types import Array
+from privet.errors import DeclarationError
 from privet.models.standardize import TINY
 from privet.rows.ball import in_ball
 
 ROOT2 = math.sqrt(2.0)
 COVARIANCES = ("full", "diagonal", "spherical")
+# Blocks of rows of more features would not fit a memory of ordinary size.
+MOST_FEATURES = 100_000
+# Products of columns are nearly linear functions of each other, the more so the more there are. The
+# Hessian's eigenvalues were spread over factors of 20 to 300 for up to 30 parameters (made-up rows
+# and a few columns of Covertype), and 7,000 for the 396 of ten columns and seven classes.
+LEAST_SPREAD, SPREAD_EACH = 200.0, 10.0
 
 
 def lifted_columns(d: int, covariance: str) -> int:
@@ -85,6 +92,11 @@ class Lifted:
         out[-1] = self.constant**2
         return out
 
+    def feature_names(self, columns: list[str]) -> list[str]:
+        """Names with the factors that the features have: a reader can tell weights by them."""
+        named = zip(self.steps, lifted_names(columns, self.covariance), strict=True)
+        return [name if step == 1.0 else f"{step:.3g} · {name}" for step, name in named]
+
     def clipped(self, x: Any) -> Array:
         """Rows within ``norm_bound``, dense; numbers too small to square become zero."""
         dense: Any = x.toarray() if sp.issparse(x) else np.asarray(x)  # type: ignore[attr-defined]
@@ -133,6 +145,21 @@ class Lifted:
         else:
             out[..., index, index] = weights[..., :1]
         return out
+
+
+def checked_columns(lifted: Lifted) -> int:
+    """How many features there are; refused where they would not fit into memory."""
+    if lifted.columns > MOST_FEATURES:
+        raise DeclarationError(
+            f"{lifted.d} columns become {lifted.columns:,} features, more than {MOST_FEATURES:,}. "
+            "Use fewer columns, covariance='diagonal', or a linear model."
+        )
+    return lifted.columns
+
+
+def curvature_spread(parameters: int) -> float:
+    """A typical table's largest curvature over its smallest, among this many parameters."""
+    return max(LEAST_SPREAD, SPREAD_EACH * parameters)
 
 
 def _products(columns: Array, out: Array) -> None:

@@ -59,6 +59,13 @@ def unit_rows(data: Any, codes: Codes, lifted: Lifted, first: Standardized | Non
     return MappedRows(data, codes, unit if first is None else Chained(first, unit))
 
 
+def unit_centers(centers: Array, lifted: Lifted, first: Standardized | None) -> Array:
+    """Declared centers, in the units of the columns, among ``unit_rows``."""
+    if first is not None:
+        centers = first(centers.reshape(-1, lifted.d)).reshape(centers.shape)
+    return centers / lifted.norm_bound
+
+
 def public_start(classes: int, components: int, d: int) -> Array:
     """Points within half the radius of the unit ball, around its middle, for every class."""
     generator = np.random.default_rng(_START)

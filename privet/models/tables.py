@@ -4,6 +4,10 @@
     the model carries the schema and a guarantee about whom the schema says
 
 It is the same road from Python and on the command line (``privet train``, ``privet tune``).
+
+A model that was fitted through a schema keeps the schema's text (``schema_``, also in its file), so
+that it encodes raw tables itself, and its guarantee is about whom the schema says: a row, or a
+person with at most ``k`` rows that count (``docs/schema.md``).
 """
 
 from __future__ import annotations
@@ -117,11 +121,7 @@ def encoded(schema: Schema, table: Any) -> Encoded:
     return found
 
 
-# The schema that a model carries, and what it adds to the model's guarantee.
-#
-# A model that was fitted through a schema keeps the schema's text (``schema_``, also in its file),
-# so that it encodes raw tables itself, and its guarantee is about whom the schema says: a row, or
-# a person with at most ``k`` rows that count (``docs/schema.md``).
+# -- the schema that a model carries, and what it adds to the guarantee --------------------------
 
 
 def carried(model: Any) -> Schema | None:
