@@ -97,7 +97,7 @@ class Paid:
         if self.out is not None:
             free_place(self.out, force=self.force)
         try:
-            self.folder.mkdir(exist_ok=True)
+            self.folder.mkdir(mode=0o700, exist_ok=True)
             if self.out is not None:
                 probe(self.out.parent, ROOM)
             self._room = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  closed by keep
@@ -120,7 +120,7 @@ class Paid:
         self.release_room()
         self.kept = Kept(file, kind, out, raw)
         with contextlib.suppress(OSError):  # the place itself may still take it
-            self.folder.mkdir(exist_ok=True)
+            self.folder.mkdir(mode=0o700, exist_ok=True)
             write_whole(file, canonical(head).encode() + b"\n" + raw, replace=False)
             self._waits = True
 

@@ -52,6 +52,7 @@ def fit_table(model: Any, schema: Schema, table: Any) -> Any:
     """
     parts = parted(model)
     _refuse_another(parts.schema, schema)
+    _refuse_divided(parts.last)
     chosen = for_schema(parts.last, schema, stepped=bool(parts.steps))
     budget, (x, y) = as_budget(parts.last.budget), encoded(schema, table)
     if not isinstance(model, Pipeline):
@@ -64,6 +65,16 @@ def fit_table(model: Any, schema: Schema, table: Any) -> Any:
     for each in fitted.schema_carriers():
         each.guarantee_ = promised(each.guarantee_, schema, budget, steps.relied())
     return Pipeline([("schema", SchemaEncoder(schema)), *steps.steps, (parts.name, fitted)])
+
+
+def _refuse_divided(model: Any) -> None:
+    """Refuse a model that was fitted for persons: its budget is a row's share already."""
+    guarantee = getattr(model, "guarantee_", None)
+    if guarantee is not None and guarantee.group > 1:
+        raise DeclarationError(
+            "This model was fitted for persons, and its budget is now the share of one row. Pass "
+            "an unfitted model with the budget that a person may spend."
+        )
 
 
 def labelled_rows(carried: Schema | None, X: Any, y: Any) -> tuple[Any, Any, Schema | None]:

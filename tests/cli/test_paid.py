@@ -157,6 +157,7 @@ def test_without_a_ledger_the_model_is_kept_beside_its_place(people: Path, tmp_p
     assert done.returncode == 1
     kept = tmp_path / "privet-kept"
     assert str(kept) in done.stderr
+    assert kept.stat().st_mode & 0o077 == 0  # for the curator alone
     assert run("recover", "--folder", kept, "--out", out).exit_code == 0
     assert load(out).guarantee_.private
 

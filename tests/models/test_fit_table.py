@@ -56,6 +56,14 @@ def test_the_budget_is_the_persons_and_the_schema_is_kept(kind: Any) -> None:
         assert "at most 3 rows count" in told
 
 
+def test_a_budget_is_divided_among_rows_once() -> None:
+    """A fitted model's budget is a row's share: to divide it again would waste most of it."""
+    fitted = fit_table(LogisticRegression(1.0), PERSONS, table())
+    with pytest.raises(DeclarationError, match="Pass an unfitted model"):
+        fit_table(fitted, PERSONS, table())
+    fit_table(fit_table(LogisticRegression(1.0), PLAIN, table()), PLAIN, table())
+
+
 def test_without_persons_the_budget_is_a_rows() -> None:
     guarantee = fit_table(LogisticRegression(1.0), PLAIN, table()).guarantee_
     assert (guarantee.group, guarantee.budget) == (1, PureDP(1.0))
