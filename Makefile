@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 .PHONY: help demo test check bench format clean
 
 help:
-	@echo "make demo     the whole road on made-up data: schema, model, statement, report"
+	@echo "make demo     every step on synthetic data: schema, model, statement, report"
 	@echo "make test     run the tests (WORKERS=n for n processes)"
 	@echo "make check    formatting, lint, strict types and tests: what a change must pass"
 	@echo "make bench    time the minimisers beside scikit-learn"

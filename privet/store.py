@@ -7,7 +7,7 @@ and may hold the text of the schema that its columns were encoded by (``model.sc
 steps of a pipeline before the model, from a closed list (``models/step_files.py``).
 Nothing in a file is executed; sizes are checked against the file before anything is allocated, the
 digest before anything is believed. The digest shows damage, not who wrote the file: keep model
-files where only those may write who may release models. Files are written beside their place,
+files where only people allowed to release models can write. Files are written beside their place,
 synced and renamed, so a crash leaves the old file or the new one.
 """
 

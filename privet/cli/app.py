@@ -49,7 +49,7 @@ def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -
 class App(TyperGroup):
     """Turns every refusal into a sentence and exit code 1, without a traceback.
 
-    An error that is not Privet's own may quote a value from a row, so only its kind is told.
+    An error that is not Privet's own may quote a value from a row, so only its kind is shown.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -67,7 +67,7 @@ class App(TyperGroup):
             # the reader has gone; nothing may be written at exit either
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if _notes(error):
-                complain("The reader of the output has gone.", error)
+                complain("The program that was reading the output has ended.", error)
         except KeyboardInterrupt as error:
             complain("Stopped.", error)
             raise typer.Exit(130) from None

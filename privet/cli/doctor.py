@@ -52,7 +52,7 @@ def doctor(json: Json = False) -> None:
         as_json({"healthy": not sick, "findings": [asdict(finding) for finding in found]})
     else:
         table(("", "check", "found"), [(one.state, one.what, one.told) for one in found])
-        typer.echo("\nSomething is wrong; see above." if sick else "\nPrivet is well.")
+        typer.echo("\nSomething is wrong; see above." if sick else "\nEverything works.")
     if sick:
         raise typer.Exit(1)
 
@@ -109,4 +109,4 @@ def _release() -> Finding:
         good = model.guarantee_.private and bool(np.isfinite(model.coef_).all())
     except Exception as error:
         return Finding("a fit", "bad", f"failed with {type(error).__name__}")
-    return Finding("a fit", "good" if good else "bad", "200 made-up rows at epsilon = 1")
+    return Finding("a fit", "good" if good else "bad", "200 synthetic rows at epsilon = 1")

@@ -132,7 +132,8 @@ class Paid:
                 write_whole(self.out, self.kept.content, replace=self.force, mode=self.kept.mode)
             except FileExistsError:
                 raise DeclarationError(
-                    f"{self.out.name} was written by somebody else meanwhile and stays as it is."
+                    f"{self.out.name} was written by another process in the meantime and is kept "
+                    "as it is."
                 ) from None
 
     def forget(self) -> None:
@@ -160,7 +161,7 @@ class Paid:
         if not self._waits:
             return (
                 f"The {self.kept.kind} was released and paid for, but it could be written neither "
-                f"to its place nor into {self.folder}: it is lost, and the charge stays."
+                f"to its place nor to {self.folder}: it is lost, and the charge stays."
             )
         out = self.out if self.out is not None else Path(f"{self.kept.kind}.json")
         return (

@@ -142,7 +142,7 @@ class AccountFlags:
     dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None
 
     def options(self, *, named_by_model: bool = False) -> dict[str, Any]:
-        """What a release is told of the account; nothing without a ledger.
+        """The account as parameters of a release; none without a ledger.
 
         ``named_by_model``: without --dataset, the model file says under which name it was charged.
         """

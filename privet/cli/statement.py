@@ -50,7 +50,7 @@ def statement(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Tell what a released model promises, for signing: as text, as JSON or as a page.
+    """Show what a released model promises, for signing: as text, as JSON or as a page.
 
     All three are written from the same facts, which are public; no row is read. The model file
     keeps where the ledger stood when the model was released; with --ledger the statement also says

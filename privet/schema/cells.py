@@ -3,7 +3,7 @@
 The containers disagree on types (a column of whole numbers with one gap is floating point in one
 and not in another, and a CSV file has only text), so a cell is read by rules that look at this cell
 alone: 1, 1.0 and "1" are one category, and "12.5" in a numeric column is a number. Whatever has no
-meaning is missing. No rule looks at a neighbouring cell.
+meaning is missing. No rule looks at a neighboring cell.
 """
 
 from __future__ import annotations

@@ -137,10 +137,10 @@ class Numeric(Column):
     @property
     def middle(self) -> float:
         """The value that is encoded as zero."""
-        centre = sum(self._ends) / 2.0
+        center = sum(self._ends) / 2.0
         if not self.log:
-            return centre
-        return math.exp(centre) if self.low > 0 else math.expm1(centre)
+            return center
+        return math.exp(center) if self.low > 0 else math.expm1(center)
 
     def positions(self, values: Array) -> Array:
         """Values on the scale from -1 to 1, gaps filled; never outside, also after rounding."""

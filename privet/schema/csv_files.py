@@ -68,7 +68,7 @@ class CsvFile:
                 yield pyarrow().Table.from_batches([batch]).rename_columns(names)
 
     def _batches(self, stack: ExitStack, names: list[str], *, guess: bool) -> Iterator[Any]:
-        """Arrow batches; a reader's complaint is told without the row it quotes."""
+        """Arrow batches; a reader's complaint is passed on without the row it quotes."""
         pa, faults = pyarrow(), list[str]()
         text: CsvText | None = None
         try:

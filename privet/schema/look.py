@@ -23,11 +23,11 @@ from privet.schema.tables import open_table
 if TYPE_CHECKING:
     from privet.schema.schema import Schema
 
-NOT_A_NUMBER = "no numbers"
+NOT_A_NUMBER = "not numbers"
 UNDECLARED = "undeclared"
 OUTSIDE = "out of bounds"
 BEYOND = "beyond the most rows"
-#: how gaps are written by those who do not leave them blank
+#: how gaps are written where they are not left blank
 _GAPS = ("na", "n/a", "nan", "null", "none", ".", "-", "?")
 
 
@@ -236,7 +236,7 @@ _NUMBER_CURES: _Cures = (
 
 
 def _cure(found: ColumnLook, cells: Cells, missed: Any, cures: _Cures) -> None:
-    """Count the misses that each change would mend, the likelier of two equals first."""
+    """Count the misses that each change would cure, the likelier of two equals first."""
     kinds, index = cells.distinct()
     counts = np.bincount(index[missed], minlength=len(kinds))
     texts = [(str(kinds[place]), counts[place]) for place in np.flatnonzero(counts).tolist()]

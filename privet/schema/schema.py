@@ -188,7 +188,7 @@ class Schema:
         """
         return looked(self, table)
 
-    # -- telling -----------------------------------------------------------------------------------
+    # -- explaining -------------------------------------------------------------------------------
 
     def explain(self, coef: ArrayLike, intercept: ArrayLike = 0.0) -> list[Effect]:
         """Released coefficients in the table's units, the baseline first.
@@ -205,13 +205,13 @@ class Schema:
         if weights.ndim != 2 or weights.shape[1] != self.width:
             raise DeclarationError(f"coef must have {self.width} columns, as the encoding has.")
         offsets = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(weights))
-        told = [Effect("(baseline)", "score", tuple(offsets.tolist()))]
+        effects = [Effect("(baseline)", "score", tuple(offsets.tolist()))]
         start = 0
         for name, column in self.columns.items():
             block = weights[:, start : start + column.width] * self.factor
-            told += column.effects(name, block)
+            effects += column.effects(name, block)
             start += column.width
-        return told
+        return effects
 
     def to_toml(self) -> str:
         """The schema as TOML, which ``from_toml`` reads back."""

@@ -184,7 +184,7 @@ def _typed(schema: Any) -> dict[str, Any]:
 
 
 def _checked(open_file: Callable[[], Any], names: list[str]) -> Iterator[Batch]:
-    """Batches of a Parquet file; a reader's complaint is told without the row it quotes."""
+    """Batches of a Parquet file; a reader's complaint is passed on without the row it quotes."""
     import narwhals.stable.v2 as nw
 
     pa = pyarrow()

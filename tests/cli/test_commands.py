@@ -193,7 +193,7 @@ def test_a_ledger_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 def test_doctor_is_well_here_and_notices_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     told = json.loads(run("doctor", "--json").stdout)
     assert told["healthy"] is True
-    assert "Privet is well." in run("doctor").stdout
+    assert "Everything works." in run("doctor").stdout
 
     from importlib import metadata
 

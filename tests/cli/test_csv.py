@@ -1,4 +1,4 @@
-"""The whole road from a file of an office: semicolons, Latin-1 and decimal commas."""
+"""Every step from a file of an office: semicolons, Latin-1 and decimal commas."""
 
 from __future__ import annotations
 
