@@ -43,7 +43,11 @@ def evaluate(
     budget: BudgetFlags,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help="accuracy, confusion, auc, calibration or groups; may be repeated."),
+        typer.Option(
+            help="accuracy, confusion, auc, calibration or groups; may be repeated. The calibration "
+            "error adds up the gaps in the tenths of the probability, with each row's probability "
+            "rounded to the middle of a narrow bin."
+        ),
     ] = None,
     group: Annotated[
         str | None, typer.Option(help="A categorical column of the schema: rates of each category.")
