@@ -44,9 +44,9 @@ def evaluate(
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            help="accuracy, confusion, auc, calibration or groups; may be repeated. The calibration "
-            "error adds up the gaps in the tenths of the probability, with each row's probability "
-            "rounded to the middle of a narrow bin."
+            help="accuracy, confusion, auc, calibration or groups; may be repeated. The "
+            "calibration error adds up the gaps in the tenths of the probability, with each row's "
+            "probability rounded to the middle of a narrow bin."
         ),
     ] = None,
     group: Annotated[

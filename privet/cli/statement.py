@@ -88,7 +88,7 @@ def _write_statement(told: Facts, *, out: Path | None, html: Path | None, json: 
 
     text = as_card(told) if json else as_words(told)
     if html is not None:
-        from privet.statement.page import as_page, write_page
+        from privet.statement.writers import as_page, write_page
 
         write_page(as_page(told), html)
     if out is not None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from privet.errors import DeclarationError
 from privet.schema import Schema
 from privet.statement import statement
-from privet.statement.making import Trained
+from privet.statement.provenance import Trained
 
 
 class Displayed:

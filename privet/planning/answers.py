@@ -25,7 +25,7 @@ from privet.mechanisms.function import FunctionRelease
 from privet.mechanisms.projection import Projection, prediction_stretch
 from privet.mechanisms.sparse_vector import SparseVector
 from privet.planning.numbers import Declaration, at_least
-from privet.statement.text import labeled
+from privet.statement.writers import labeled
 
 
 @dataclass(frozen=True)

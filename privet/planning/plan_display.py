@@ -17,7 +17,7 @@ from privet.planning.numbers import LARGEST_AMOUNT, SMALLEST_AMOUNT, PlanNumbers
 from privet.planning.prediction import RULE
 from privet.statement import in_words
 from privet.statement.facts import at_most
-from privet.statement.text import WIDTH, labeled
+from privet.statement.writers import WIDTH, labeled
 
 POINTS = 41
 BLUE, ORANGE, GRAY = "#1f5a94", "#c8641e", "#6b6b6b"

@@ -35,7 +35,7 @@ from privet.mechanisms import Design
 from privet.planning.bounds import excess_quantile, noise_in_objective
 from privet.planning.numbers import Declaration
 from privet.planning.prediction import COMFORTABLE, typical
-from privet.statement.text import labeled
+from privet.statement.writers import labeled
 
 #: more rows than this nobody has
 MOST_ROWS = 10**13

@@ -18,16 +18,19 @@ from privet.models.row_wise import last_of
 from privet.privacy.attacker import attacker_accuracy, posterior, sure_odds
 from privet.privacy.compose import Composition
 from privet.privacy.guarantee import Guarantee
-from privet.report.evaluation import fragment as evaluation_fragment
-from privet.report.intervals import fragment, matching
+from privet.report.fragments import (
+    evaluation_section,
+    intervals_section,
+    matching_evaluation,
+    matching_intervals,
+)
 from privet.report.pictures import drawn, noise_words
-from privet.report.released import Released
+from privet.report.released_numbers import ReportedModel
 from privet.schema import Schema
 from privet.statement import File, in_words, statement_facts
-from privet.statement.facts import at_most, percent
-from privet.statement.page import rendered, write_page
+from privet.statement.facts import at_most, percent, say
 from privet.statement.promise import kind, rarely
-from privet.statement.wording import say
+from privet.statement.writers import rendered, write_page
 
 TABLE_ROWS = 40
 #: Sections of the statement that the report repeats; what the number means is drawn instead.
@@ -57,7 +60,7 @@ def render(
     last step.
     """
     model = last_of(model)
-    released = Released(model, _schema(model))
+    released = ReportedModel(model, _schema(model))
     guarantee = model.guarantee_
     facts = statement_facts(
         guarantee,
@@ -84,18 +87,15 @@ def render(
         in_units=released.in_table_units,
         score=released.score_name,
         noise=noise_words(released).removeprefix("Shaded: "),
-        intervals="" if intervals is None else fragment(matching(intervals, model)),
-        evaluation="" if evaluation is None else evaluation_fragment(_of(model, evaluation)),
+        intervals=""
+        if intervals is None
+        else intervals_section(matching_intervals(intervals, model)),
+        evaluation=""
+        if evaluation is None
+        else evaluation_section(matching_evaluation(evaluation, model)),
         schema=getattr(model, "schema_", ""),
         version=privet.__version__,
     )
-
-
-def _of(model: Any, evaluation: Evaluation) -> Evaluation:
-    """The evaluation, if its classes are the model's."""
-    if [str(label) for label in evaluation.classes] != [str(label) for label in model.classes_]:
-        raise DataError("The evaluation is of a model with other classes. Evaluate this model.")
-    return evaluation
 
 
 def shown_together(
@@ -145,7 +145,7 @@ def _schema(model: Any) -> Schema | None:
     return schema
 
 
-def _tiles(released: Released) -> list[Tile]:
+def _tiles(released: ReportedModel) -> list[Tile]:
     promise, n = released.promise, released.model.guarantee_.event.n
     epsilon, delta = sure_odds(promise)
     after = float(posterior(epsilon, np.array([0.01]))[0])

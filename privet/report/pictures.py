@@ -6,23 +6,19 @@ by side.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from privet._files import printable
-from privet.errors import MissingExtra
 from privet.privacy.attacker import attacker_accuracy, detection, posterior, sure_odds
-from privet.report.released import Released
-from privet.report.svg import COLOURS, STYLE, inline
+from privet.report.figures import COLORS, axes_of, inline
+from privet.report.released_numbers import ReportedModel
 from privet.statement.facts import at_most, percent
 from privet.statement.promise import rarely
 
-WIDTH = 4.5
 MOST_BARS = 40
 LONGEST_NAME = 30
 
@@ -36,36 +32,18 @@ class Picture:
     caption: str
 
 
-@contextmanager
-def _axes(height: float) -> Iterator[tuple[Any, Any]]:
-    try:
-        import matplotlib as mpl
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        # a name in another script: the reader's browser has the letters, the drawing font need not
-        warnings.filterwarnings("ignore", message="Glyph")
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        FigureCanvasSVG(figure)
-        yield figure, figure.subplots()
-
-
-def coefficients(released: Released) -> Picture:
+def coefficients(released: ReportedModel) -> Picture:
     """Released coefficients over the range that noise alone may take up at most."""
     shown = released.largest(MOST_BARS)
     total, places = len(released.coefficients), np.arange(len(shown))
-    with _axes(1.1 + 0.23 * len(shown)) as (figure, axes):
+    with axes_of(1.1 + 0.23 * len(shown)) as (figure, axes):
         if released.band is not None:
-            axes.axvspan(
-                -released.band, released.band, color=COLOURS["band"], linewidth=0, zorder=0
-            )
-        axes.axvline(0.0, color=COLOURS["muted"], linewidth=0.8, zorder=1)
+            axes.axvspan(-released.band, released.band, color=COLORS["band"], linewidth=0, zorder=0)
+        axes.axvline(0.0, color=COLORS["muted"], linewidth=0.8, zorder=1)
         for place, one in zip(places, shown, strict=True):
-            colour = COLOURS["muted" if one.rest else "accent"]
-            axes.plot([0.0, one.value], [place, place], color=colour, linewidth=1.4, zorder=2)
-            axes.plot(one.value, place, "o", markersize=5, color=colour, zorder=3)
+            color = COLORS["muted" if one.rest else "accent"]
+            axes.plot([0.0, one.value], [place, place], color=color, linewidth=1.4, zorder=2)
+            axes.plot(one.value, place, "o", markersize=5, color=color, zorder=3)
         axes.set_yticks(places, [_cut(one.name) for one in shown])
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xlabel(_score_axis(released))
@@ -77,7 +55,7 @@ def coefficients(released: Released) -> Picture:
     return Picture("Released coefficients", svg, caption + noise_words(released))
 
 
-def noise_words(released: Released) -> str:
+def noise_words(released: ReportedModel) -> str:
     """What public numbers say of the noise in a coefficient, and what they do not."""
     if released.band is None:
         return (
@@ -104,7 +82,7 @@ _NOT_SAMPLING = (
 )
 
 
-def _rest(released: Released) -> str:
+def _rest(released: ReportedModel) -> str:
     units = ""
     if released.in_table_units:
         units = (
@@ -119,7 +97,7 @@ def _rest(released: Released) -> str:
     return units
 
 
-def _score_axis(released: Released) -> str:
+def _score_axis(released: ReportedModel) -> str:
     return (
         f"change of the {_cut(released.score_name)}" if released.in_table_units else "coefficient"
     )
@@ -131,17 +109,17 @@ def _cut(name: str, longest: int = LONGEST_NAME) -> str:
     return short.replace("$", r"\$")  # a dollar would start a formula
 
 
-def sizes(released: Released) -> Picture:
+def sizes(released: ReportedModel) -> Picture:
     """All coefficients by size, beside the most that noise alone comes to."""
     assert released.band is not None  # this picture is of models with a known noise
     assert released.noise is not None
     ordered = np.sort(np.abs([one.value for one in released.coefficients]))[::-1]
-    with _axes(3.0) as (figure, axes):
+    with axes_of(3.0) as (figure, axes):
         least = float(ordered[ordered > 0].min(initial=released.band))
         bottom = max(least * 0.7, released.band / 1e4)
-        axes.axhspan(bottom, released.band, color=COLOURS["band"], linewidth=0, zorder=0)
+        axes.axhspan(bottom, released.band, color=COLORS["band"], linewidth=0, zorder=0)
         ranks = np.arange(1, len(ordered) + 1)
-        axes.plot(ranks, ordered, "o", markersize=3.5, color=COLOURS["accent"])
+        axes.plot(ranks, ordered, "o", markersize=3.5, color=COLORS["accent"])
         axes.set(yscale="log", xlabel="rank", ylabel="size of the coefficient")
         axes.set_ylim(bottom, max(float(ordered.max(initial=0.0)), released.band) * 1.6)
         words = "noise" if released.exact else "noise, at most"
@@ -160,15 +138,15 @@ def sizes(released: Released) -> Picture:
     return Picture("Sizes and noise", svg, caption)
 
 
-def attacker(released: Released) -> Picture:
+def attacker(released: ReportedModel) -> Picture:
     """The best test for one record: hits against false alarms."""
     promise = released.promise
     alarms = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 400)])
     hits = detection(promise, alarms)
-    with _axes(3.2) as (figure, axes):
-        axes.fill_between(alarms, alarms, hits, color=COLOURS["band"], linewidth=0)
-        axes.plot(alarms, hits, color=COLOURS["accent"], linewidth=2)
-        axes.plot([0, 1], [0, 1], color=COLOURS["muted"], linewidth=1, linestyle="--")
+    with axes_of(3.2) as (figure, axes):
+        axes.fill_between(alarms, alarms, hits, color=COLORS["band"], linewidth=0)
+        axes.plot(alarms, hits, color=COLORS["accent"], linewidth=2)
+        axes.plot([0, 1], [0, 1], color=COLORS["muted"], linewidth=1, linestyle="--")
         axes.annotate("a coin", (0.6, 0.6), (5, -11), textcoords="offset points")
         axes.set(xlabel="false alarms", ylabel="hits, at most", xlim=(0, 1), ylim=(0, 1.02))
         _percent(axes.xaxis, axes.yaxis)
@@ -183,18 +161,18 @@ def attacker(released: Released) -> Picture:
     return Picture("What an attacker can find out", svg, caption)
 
 
-def belief(released: Released) -> Picture:
+def belief(released: ReportedModel) -> Picture:
     """How far the release can move a belief about one record."""
     epsilon, delta = sure_odds(released.promise)
     priors = np.linspace(0.0, 1.0, 401)
     after = posterior(epsilon, priors)
-    with _axes(3.2) as (figure, axes):
-        axes.fill_between(priors, priors, after, color=COLOURS["band"], linewidth=0)
-        axes.plot(priors, after, color=COLOURS["accent"], linewidth=2)
-        axes.plot([0, 1], [0, 1], color=COLOURS["muted"], linewidth=1, linestyle="--")
+    with axes_of(3.2) as (figure, axes):
+        axes.fill_between(priors, priors, after, color=COLORS["band"], linewidth=0)
+        axes.plot(priors, after, color=COLORS["accent"], linewidth=2)
+        axes.plot([0, 1], [0, 1], color=COLORS["muted"], linewidth=1, linestyle="--")
         examples = np.array([0.01, 0.1, 0.5])
         reached = posterior(epsilon, examples)
-        axes.plot(examples, reached, "o", markersize=5, color=COLOURS["warm"], clip_on=False)
+        axes.plot(examples, reached, "o", markersize=5, color=COLORS["warm"], clip_on=False)
         axes.set(
             xlabel="belief before", ylabel="belief after, at most", xlim=(0, 1), ylim=(0, 1.02)
         )
@@ -209,18 +187,18 @@ def belief(released: Released) -> Picture:
     return Picture("From belief to belief", svg, caption)
 
 
-def price(released: Released) -> Picture:
+def price(released: ReportedModel) -> Picture:
     """Noise in the release against the budget, everything else declared as it is."""
     claim = released.model.guarantee_.event.claim
     found = released.price(np.geomspace(1 / 30, 30, 61))
     name = claim.amount_name
-    with _axes(3.2) as (figure, axes):
+    with axes_of(3.2) as (figure, axes):
         amounts = [each.amount for each in found]
         low, high = [e.noise.least for e in found], [e.noise.mean for e in found]
         if released.exact:
-            axes.plot(amounts, high, color=COLOURS["accent"], linewidth=2)
+            axes.plot(amounts, high, color=COLORS["accent"], linewidth=2)
         else:
-            axes.fill_between(amounts, low, high, color=COLOURS["band"], linewidth=0)
+            axes.fill_between(amounts, low, high, color=COLORS["band"], linewidth=0)
         _mark(axes, released, claim.amount)
         axes.set(xscale="log", yscale="log", xlabel=f"{name} (smaller protects more)")
         axes.set_ylabel("mean length of the noise")
@@ -234,17 +212,17 @@ def price(released: Released) -> Picture:
     return Picture("The price of privacy", svg, caption)
 
 
-def _mark(axes: Any, released: Released, here: float) -> None:
+def _mark(axes: Any, released: ReportedModel, here: float) -> None:
     """This release on the price's line or between its edges, and its length across."""
     assert released.noise is not None
     points: dict[str, Any] = {"textcoords": "offset points"}
-    axes.axhline(released.norm, color=COLOURS["warm"], linewidth=1.2, linestyle="--")
+    axes.axhline(released.norm, color=COLORS["warm"], linewidth=1.2, linestyle="--")
     across = ("axes fraction", "data")
     words = "length of the release"
     axes.annotate(words, (0.98, released.norm), (0, 3), ha="right", xycoords=across, **points)
     low, high = released.noise.least, released.noise.mean
-    axes.plot([here, here], [low, high], color=COLOURS["accent"], linewidth=2)
-    axes.plot([here] * 2, [low, high], "o", markersize=5, color=COLOURS["accent"])
+    axes.plot([here, here], [low, high], color=COLORS["accent"], linewidth=2)
+    axes.plot([here] * 2, [low, high], "o", markersize=5, color=COLORS["accent"])
     axes.annotate("this release", (here, low), (-6, -7), ha="right", va="top", **points)
 
 
@@ -256,7 +234,7 @@ def _percent(*each: Any) -> None:
 
 
 #: in the order of the page
-PICTURES: dict[str, Callable[[Released], Picture]] = {
+PICTURES: dict[str, Callable[[ReportedModel], Picture]] = {
     "attacker": attacker,
     "belief": belief,
     "coefficients": coefficients,
@@ -267,7 +245,7 @@ PICTURES: dict[str, Callable[[Released], Picture]] = {
 OF_NOISE = ("sizes", "price")
 
 
-def drawn(released: Released) -> dict[str, Picture]:
+def drawn(released: ReportedModel) -> dict[str, Picture]:
     """Every picture that can be drawn of this model, by its name."""
     return {
         name: draw(released)

@@ -1,10 +1,10 @@
 """What a privacy officer signs: one set of public facts, as text, as JSON and as a page.
 
 wording.toml  every sentence, for a lawyer to read and a translator to replace
-facts.py      the values: Fact, Section, Facts; numbers as bounds in words
-promise.py  making.py  ledger.py  limits.py      the sections
+facts.py      the values: Fact, Section, Facts, made from the words; numbers as bounds in words
+promise.py  provenance.py  other_releases.py     the sections
 build.py      a guarantee to its Facts
-text.py  card.py  page.py                        the writers
+writers.py    text, JSON and HTML
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from typing import Any
 from privet.errors import DeclarationError
 from privet.privacy.guarantee import Guarantee
 from privet.statement.build import statement_facts
-from privet.statement.card import as_json, card
 from privet.statement.facts import Fact, Facts, Section, Table
-from privet.statement.ledger import Account, account
-from privet.statement.limits import uncovered
-from privet.statement.making import File, Trained
-from privet.statement.page import as_page
+from privet.statement.other_releases import Account, account
 from privet.statement.promise import in_words
-from privet.statement.text import as_text
+from privet.statement.provenance import File, Trained, uncovered
+from privet.statement.writers import as_json, as_page, as_text, card
 
 #: What no statement covers, item by item.
 NOT_COVERED = uncovered()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from privet.privacy.guarantee import Guarantee
-from privet.statement.facts import Facts, Section
-from privet.statement.ledger import Account, alarms, composition, left
-from privet.statement.limits import declared, evaluation, not_covered, questions, trust
-from privet.statement.making import File, Trained, making
+from privet.statement.facts import Facts, Section, fact, say, section
+from privet.statement.other_releases import Account, alarms, composition, left
 from privet.statement.promise import (
     exceptions,
     in_short,
@@ -18,7 +16,16 @@ from privet.statement.promise import (
     size,
     whom,
 )
-from privet.statement.wording import fact, say, section
+from privet.statement.provenance import (
+    File,
+    Trained,
+    declared,
+    evaluation,
+    making,
+    not_covered,
+    questions,
+    trust,
+)
 
 
 def statement_facts(

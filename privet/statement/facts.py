@@ -2,13 +2,21 @@
 
 Text, deployment card and page are written from one ``Facts`` by loops that know nothing of its
 content, so none of them can say what the others do not. Everything here is public.
+
+The words are in ``wording.toml``, one file to read and to translate. A fact's name and its sentence
+are looked up by ``section.fact``; a second sentence of the same fact by its own name there. A word
+in braces that is not filled in, or a key that is not there, is an error: no statement is written
+with a hole in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from privet._files import printable
@@ -104,3 +112,52 @@ def _rounded(number: float, digits: int, rounding: str) -> str:
 def percent(share: float) -> str:
     """A share as an upper bound in per cent."""
     return f"{at_most(100.0 * share)} %"
+
+
+# -- the words ----------------------------------------------------------------------------------
+
+
+@cache
+def words() -> dict[str, Any]:
+    """Everything in the file."""
+    text = files("privet.statement").joinpath("wording.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def entry(where: str) -> Any:
+    """What stands under ``section.fact.key``."""
+    found: Any = words()
+    for key in where.split("."):
+        found = found[key]
+    return found
+
+
+def say(where: str, **fields: object) -> str:
+    """The sentence under ``where``, filled in."""
+    sentence: str = entry(where)
+    return sentence.format(**fields)
+
+
+def fact(
+    where: str,
+    variant: str = "text",
+    *,
+    items: Iterable[str] = (),
+    cells: Iterable[tuple[str, ...]] | None = None,
+    value: Any = None,
+    **fields: Any,
+) -> Fact:
+    """The fact ``section.key``; ``cells`` go under the headings in its ``columns``."""
+    return Fact(
+        where.split(".")[-1],
+        entry(f"{where}.name"),
+        say(f"{where}.{variant}", **fields),
+        items=tuple(items),
+        table=None if cells is None else Table(tuple(entry(f"{where}.columns")), tuple(cells)),
+        value=value,
+    )
+
+
+def section(key: str, facts: Iterable[Fact]) -> Section:
+    """Facts under their section's title."""
+    return Section(key, entry(f"{key}.title"), tuple(facts))

@@ -21,8 +21,7 @@ from privet.privacy.attacker import (
 )
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.guarantee import Guarantee
-from privet.statement.facts import Fact, Section, at_most, percent
-from privet.statement.wording import fact, say, section
+from privet.statement.facts import Fact, Section, at_most, fact, percent, say, section
 
 PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 ALARMS = (0.001, 0.01, 0.05, 0.1, 0.2)

@@ -157,3 +157,4 @@ def test_wrong_usage(people: Path, held_out: Path) -> None:
     refused(run(*asked, "--epsilon", "1", "--measure", "happiness"), "measures")
     helped = run("evaluate", "--help")
     assert "Example" in helped.stdout
+    assert "middle of a narrow bin" in " ".join(helped.stdout.replace("│", " ").split())

@@ -26,11 +26,13 @@ from privet.statement import (
     in_words,
     statement,
     statement_facts,
-    wording,
+)
+from privet.statement import (
+    facts as statement_values,
 )
 from privet.statement.facts import at_least, at_most
-from privet.statement.page import as_page
 from privet.statement.promise import rarely
+from privet.statement.writers import as_page
 from tests.models.tables import two_classes
 from tests.privacy.statements import (
     FILE,
@@ -384,8 +386,8 @@ def marked(words: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sentence_is_in_the_wording_file(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Translated, no word of the old language is left but names and numbers from records."""
-    translated = marked(wording.words())
-    monkeypatch.setattr(wording, "words", lambda: translated)
+    translated = marked(statement_values.words())
+    monkeypatch.setattr(statement_values, "words", lambda: translated)
     whole = facts(kind)
     told = [whole.title, whole.kind, *whole.alarms, *(section.title for section in whole.sections)]
     told += [text for s in whole.sections for f in s.facts for text in (f.name, f.text)]

@@ -12,7 +12,7 @@ from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet.errors import LedgerError
 from privet.privacy.guarantee import Receipt
 from privet.statement import account, as_text, card, statement_facts
-from privet.statement.page import as_page
+from privet.statement.writers import as_page
 from tests.privacy.statements import KINDS, event, facts, guarantee, ledger_with_two
 
 

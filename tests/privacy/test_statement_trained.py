@@ -17,7 +17,7 @@ from privet.kernels import InteractivePredictor, NonInteractiveClassifier
 from privet.models.display import trained
 from privet.privacy.guarantee import Guarantee, guarantee_from_json
 from privet.statement import account
-from privet.statement.making import Trained
+from privet.statement.provenance import Trained
 from tests.models.tables import two_classes
 from tests.privacy.statements import KINDS, VOID, event, facts, guarantee
 from tests.report.models import with_schema

@@ -19,7 +19,7 @@ from privet.planning.bounds import coefficient_noise, coordinate_quantile, two_s
 from privet.privacy.attacker import attacker_accuracy, detection, pairs, posterior, sure_odds
 from privet.randomness import source
 from privet.report.pictures import coefficients
-from privet.report.released import Released
+from privet.report.released_numbers import ReportedModel
 from privet.rows import checked_rows
 from tests.models.tables import two_classes
 from tests.report.models import KINDS, one_hot
@@ -103,7 +103,7 @@ def test_posteriors(budget: PureDP | ApproxDP | ZCDP) -> None:
 # -- the noise in the coefficients ---------------------------------------------------------------
 
 
-def _rows(released: Released, x: np.ndarray, y: np.ndarray) -> Any:
+def _rows(released: ReportedModel, x: np.ndarray, y: np.ndarray) -> Any:
     loss = ReleasedModel.of(released.model).mechanism.loss
     return checked_rows(x, loss.targets(y), norm_bound=1.0, intercept=True)
 
@@ -114,7 +114,7 @@ def test_the_rebuilt_design_is_the_release_s_own(kind: str) -> None:
     event = ReleasedModel.of(model).fit
     rebuilt = ReleasedModel.of(model).mechanism.design_with(event.noise, event.n, event.columns)
     assert rebuilt.event.scale == pytest.approx(event.scale, rel=1e-9)
-    same = Released(model).design
+    same = ReportedModel(model).design
     assert same is not None
     assert same.event is event
     assert same.main.scale == event.scale
@@ -128,12 +128,12 @@ def test_report_and_intervals_know_the_same_design() -> None:
     """A fit beside which columns were standardised has only a share of the claim."""
     model = KINDS["standardized"]()
     assert model.guarantee_.event.parts
-    assert Released(model).design == released_model(model).design
+    assert ReportedModel(model).design == released_model(model).design
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_price_at_this_budget_is_the_release_s_own(kind: str) -> None:
-    released = Released(KINDS[kind]())
+    released = ReportedModel(KINDS[kind]())
     (here,) = released.price(np.array([1.0]))
     assert here.noise.least == pytest.approx(released.noise.least, rel=1e-6)
     assert here.noise.mean == pytest.approx(released.noise.mean, rel=1e-6)
@@ -142,7 +142,7 @@ def test_the_price_at_this_budget_is_the_release_s_own(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["pure output", "approx output"])
 def test_exact_bands_are_those_of_many_releases(kind: str) -> None:
     """Output perturbation: the spread of releases around their mean is the band."""
-    released = Released(KINDS[kind]())
+    released = ReportedModel(KINDS[kind]())
     drawn = ReleasedModel.of(released.model).mechanism.sample(_rows(released, *two_classes()), 4000)
     spread = np.abs(drawn - drawn.mean(axis=0))
     assert np.quantile(spread[:, 0], 0.95) == pytest.approx(released.band, rel=0.1)
@@ -152,14 +152,14 @@ def test_exact_bands_are_those_of_many_releases(kind: str) -> None:
 
 
 def test_objective_noise_is_at_least_what_is_told() -> None:
-    released = Released(KINDS["pure objective"]())
+    released = ReportedModel(KINDS["pure objective"]())
     drawn = ReleasedModel.of(released.model).mechanism.sample(_rows(released, *two_classes()), 500)
     moved = np.linalg.norm(drawn - drawn.mean(axis=0), axis=1).mean()
     assert released.noise.least * 0.95 < moved < released.noise.mean * 1.05
 
 
 def test_a_column_without_rows_gets_the_most_noise() -> None:
-    released = Released(KINDS["pure objective"]())
+    released = ReportedModel(KINDS["pure objective"]())
     x, y = two_classes()
     x[:, 1] = 0.0
     drawn = ReleasedModel.of(released.model).mechanism.sample(_rows(released, x, y), 4000)[:, 1]
@@ -175,7 +175,7 @@ def test_what_the_page_says_of_noise_holds_on_a_one_hot_table(budget: PureDP | Z
     fits = 400
     x, y = one_hot()
     model = LogisticRegression(budget, classes=[0, 1]).fit(x, y)
-    released = Released(model)
+    released = ReportedModel(model)
     claims = re.findall(r"± ([\d.e+-]*\d)", coefficients(released).caption)
     assert claims
     drawn = ReleasedModel.of(model).mechanism.sample(_rows(released, x, y), fits)[:, :-1]
@@ -191,7 +191,7 @@ def test_what_the_page_says_of_noise_holds_on_a_one_hot_table(budget: PureDP | Z
     assert (np.abs(drawn - without) > 0.6 * float(claims[0])).sum(axis=0).max() > allowed
 
 
-def _without_noise(released: Released, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _without_noise(released: ReportedModel, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The minimiser without noise, by another library."""
     wide = np.column_stack([x, np.ones(len(x))])
     strength = 1.0 / (len(x) * released.design.risk.regularization)
@@ -201,14 +201,14 @@ def _without_noise(released: Released, x: np.ndarray, y: np.ndarray) -> np.ndarr
 
 def test_three_classes_share_the_noise() -> None:
     """Coefficients of C classes are K = C - 1 noisy vectors seen through an orthonormal basis."""
-    released = Released(KINDS["three classes"]())
+    released = ReportedModel(KINDS["three classes"]())
     single = coefficient_noise(released.design)
     assert released.band / single == pytest.approx(math.sqrt(2.0 / 3.0))
 
 
 def test_the_price_falls_with_the_budget() -> None:
     for kind in ("pure objective", "approx output", "zcdp objective"):
-        released = Released(KINDS[kind]())
+        released = ReportedModel(KINDS[kind]())
         lengths = [each.noise.mean for each in released.price(np.array([0.1, 1.0, 10.0]))]
         assert lengths == sorted(lengths, reverse=True)
         assert lengths[0] > 1.5 * lengths[-1]

@@ -14,7 +14,7 @@ from privet import LogisticRegression
 from privet.inference import fit_with_intervals
 from privet.report import render, write
 from privet.report.pictures import coefficients
-from privet.report.released import Released
+from privet.report.released_numbers import ReportedModel
 from privet.tuning import PartitionSearch
 from tests.report.models import KINDS, with_schema
 
@@ -92,7 +92,7 @@ def test_a_schema_gives_names_units_and_the_declared_direction() -> None:
     assert "change of the log-odds of over 50k" in page
     assert "per unit" in page
     assert "The declared schema" in page
-    released = Released(model, _schema(model))
+    released = ReportedModel(model, _schema(model))
     values = {one.name: one.value for one in released.coefficients}
     # the model's second class is "up to 50k", the schema's last is "over 50k"
     assert model.classes_[1] == "up to 50k"
@@ -109,7 +109,7 @@ def _schema(model: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_captions_speak_of_at_most_only_where_the_noise_is_not_known(kind: str) -> None:
     model = KINDS[kind]()
-    told = coefficients(Released(model)).caption
+    told = coefficients(ReportedModel(model)).caption
     assert ("at most" in told) is (model.mechanism == "objective")
 
 
@@ -169,7 +169,7 @@ def test_no_coefficient_is_said_to_stand_out(kind: str) -> None:
 
 
 def test_cells_that_were_not_declared_do_not_lead_the_picture() -> None:
-    released = Released(model := with_schema(), _schema(model))
+    released = ReportedModel(model := with_schema(), _schema(model))
     rest = [one.rest for one in released.coefficients]
     assert any(rest)
     assert rest == sorted(rest)

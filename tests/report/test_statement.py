@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from privet.statement import File, statement_facts
-from privet.statement.page import as_page, write_page
+from privet.statement.writers import as_page, write_page
 from tests.privacy.statements import KINDS, VOID, renamed
 from tests.report.test_page import read
 

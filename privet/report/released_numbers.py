@@ -39,7 +39,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True)
-class Released:
+class ReportedModel:
     """A fitted model, its rebuilt mechanism and the schema that its file keeps."""
 
     model: PrivateLinearClassifier

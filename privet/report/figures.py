@@ -1,7 +1,7 @@
-"""Figures as SVG that lives inside a page: its colours, its fonts, its identifiers.
+"""Figures as SVG that lives inside a page: its colors, its fonts, its identifiers.
 
-Matplotlib writes a file of its own: a prologue with addresses of standards, fixed colours, names
-that repeat from figure to figure. Inside a page the colours must follow the reader's light or dark
+Matplotlib writes a file of its own: a prologue with addresses of standards, fixed colors, names
+that repeat from figure to figure. Inside a page the colors must follow the reader's light or dark
 setting, and nothing may point outside.
 """
 
@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-#: what figures are drawn with, and the page's colour that takes its place
-COLOURS = {
+from privet.errors import MissingExtra
+
+#: what figures are drawn with, and the page's color that takes its place
+COLORS = {
     "ink": "#010101",
     "muted": "#020202",
     "accent": "#030303",
@@ -31,19 +36,40 @@ STYLE: Any = {
     "axes.titleweight": "bold",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": COLOURS["muted"],
-    "axes.labelcolor": COLOURS["ink"],
-    "axes.titlecolor": COLOURS["ink"],
-    "text.color": COLOURS["ink"],
-    "xtick.color": COLOURS["muted"],
-    "ytick.color": COLOURS["muted"],
-    "xtick.labelcolor": COLOURS["ink"],
-    "ytick.labelcolor": COLOURS["ink"],
+    "axes.edgecolor": COLORS["muted"],
+    "axes.labelcolor": COLORS["ink"],
+    "axes.titlecolor": COLORS["ink"],
+    "text.color": COLORS["ink"],
+    "xtick.color": COLORS["muted"],
+    "ytick.color": COLORS["muted"],
+    "xtick.labelcolor": COLORS["ink"],
+    "ytick.labelcolor": COLORS["ink"],
     "legend.frameon": False,
     "legend.fontsize": 8.5,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
 }
+
+
+#: inches: as wide as a phone
+WIDTH = 4.5
+
+
+@contextmanager
+def axes_of(height: float) -> Iterator[tuple[Any, Any]]:
+    """A figure of the page's width and its axes, in the page's style."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # a name in another script: the reader's browser has the letters, the drawing font need not
+        warnings.filterwarnings("ignore", message="Glyph")
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        FigureCanvasSVG(figure)
+        yield figure, figure.subplots()
 
 
 def inline(figure: Any, name: str, description: str) -> str:
@@ -60,7 +86,7 @@ def inline(figure: Any, name: str, description: str) -> str:
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
-    for role, colour in COLOURS.items():
-        text = text.replace(colour, f"var(--{role})")
+    for role, color in COLORS.items():
+        text = text.replace(color, f"var(--{role})")
     label = description.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

@@ -1,17 +1,24 @@
-"""What was released and how: what it was trained on, mechanism, theorem, proof, numerics, parts."""
+"""What was released and how, what the promise rests on, and what it does not cover.
+
+The last section asks what NIST SP 800-226 (Near, Darais, Lefkovitz and Howarth 2025) has one
+evaluate, the parts of its "differential privacy pyramid". Where the answer is not Privet's to give,
+it says so.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import privet
 from privet.privacy.curves import Curve
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.kinds import SearchEvent, regularization_of
-from privet.statement.facts import Fact, Section
-from privet.statement.wording import fact, say, section
+from privet.statement.facts import Fact, Section, entry, fact, say, section
+from privet.statement.promise import size
 
 PACKAGE = Path(__file__).parents[1]
 PROOF = ".proof.md"
@@ -182,3 +189,69 @@ def proofs(event: Event) -> list[str]:
 def proof_words(event: Event) -> str:
     """Where the proof is, for a sentence."""
     return ", ".join(proofs(event)) or say("making.proof.cited")
+
+
+# -- what it rests on ----------------------------------------------------------------------------
+
+
+def declared(guarantee: Guarantee, by: str | None) -> Section:
+    """Public declarations that the proof relies upon, and who made them."""
+    relied = guarantee.assumptions
+    return section(
+        "declared",
+        (
+            fact("declared.by", "text" if by else "unnamed", by=by, value=by),
+            fact("declared.assumptions", items=relied, value=list(relied)),
+        ),
+    )
+
+
+def questions(guarantee: Guarantee, *, interactive: bool) -> str:
+    """What may be asked of the release, and at what cost."""
+    if not guarantee.private:
+        return say("trust.queries.void")
+    return say("trust.queries.interactive" if interactive else "trust.queries.text")
+
+
+def trust(guarantee: Guarantee, *, interactive: bool) -> Section:
+    """Who must be trusted, and what can be asked."""
+    asked = ("interactive" if interactive else "text") if guarantee.private else "void"
+    kind = "interactive" if interactive else "one release"
+    version = privet.__version__
+    return section(
+        "trust",
+        (
+            fact("trust.model", value="central"),
+            fact("trust.queries", asked, value=kind),
+            fact("trust.software", version=version, value=version),
+            fact("trust.origin"),
+        ),
+    )
+
+
+def uncovered() -> tuple[str, ...]:
+    """What nobody is promised, item by item."""
+    return tuple(entry("not_covered.items.items"))
+
+
+def not_covered() -> Section:
+    """What nobody is promised."""
+    items = uncovered()
+    return section("not_covered", [fact("not_covered.items", items=items, value=list(items))])
+
+
+def evaluation(guarantee: Guarantee, left: str, *, interactive: bool) -> Section:
+    """The parts of NIST's pyramid from the top down, each with its answer."""
+    here = "nist_sp_800_226"
+    fields: dict[str, Any] = {
+        "amount": size(guarantee.budget) if guarantee.private else say(f"{here}.void"),
+        "unit": guarantee.unit,
+        "compared": guarantee.compared,
+        "left": left,
+        "mechanism": guarantee.mechanism,
+        "proof": proof_words(guarantee.event),
+        "queries": say(f"{here}.{'interactive' if interactive else 'one_release'}"),
+        "numerics": guarantee.numerics,
+    }
+    asked = [key for key, found in entry(here).items() if isinstance(found, dict)]
+    return section(here, (fact(f"{here}.{key}", **fields) for key in asked))

@@ -14,8 +14,7 @@ from privet.errors import DeclarationError, LedgerError
 from privet.ledger import Entry, Ledger, Receipt, Terms
 from privet.privacy.budget import ZCDP, budget_from_json
 from privet.privacy.guarantee import Guarantee
-from privet.statement.facts import Fact, Section, at_least, at_most
-from privet.statement.wording import fact, say, section
+from privet.statement.facts import Fact, Section, at_least, at_most, fact, say, section
 
 #: Releases that are listed one by one; earlier ones are counted.
 MOST_LISTED = 50
