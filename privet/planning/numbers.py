@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from privet._checks import is_whole
@@ -87,12 +87,9 @@ class Declaration:
 
     @cached_property
     def _planned(self) -> Planned:
-        known = self.model.class_weight
-        if self.model.classes is not None and not isinstance(self.model.classes, str):
-            known = self.model.classes
-        classes = np.arange(self.classes) if known is None else np.array(list(known))
+        named = named_classes(self.model)
         with quietly():
-            return self.model.planned(self.n, self.d, classes)
+            return self.model.planned(self.n, self.d, self.classes if named is None else named)
 
     def floor(self, kind: str) -> float:
         """The smallest regularization that is not raised; 0 where none is."""
@@ -112,6 +109,15 @@ class Declaration:
     def with_amount(self, value: float) -> Declaration:
         """A copy whose epsilon (or rho) is ``value``."""
         return self.but(budget=self.budget.with_amount(value))
+
+
+def named_classes(model: PrivateLinearClassifier) -> NDArray[Any] | None:
+    """The classes that an estimator names, also by their weights; None where it names none."""
+    from privet.models.inputs import declared_classes
+
+    if model.classes is not None and not isinstance(model.classes, str):
+        return declared_classes(model.classes)
+    return None if not model.class_weight else declared_classes(list(model.class_weight))
 
 
 def at_least(name: str, value: Any, least: int) -> int:

@@ -11,7 +11,7 @@ from privet.errors import DeclarationError
 from privet.planning import plan_display as show
 from privet.planning.answers import AnswersPlan, answers_plan
 from privet.planning.bounds import TAIL
-from privet.planning.numbers import Declaration, PlanNumbers
+from privet.planning.numbers import Declaration, PlanNumbers, named_classes
 from privet.planning.rows_needed import KernelNeeded, RowsNeeded, kernel_needed, rows_needed
 
 if TYPE_CHECKING:
@@ -182,14 +182,14 @@ def _plannable(model: Any) -> PrivateLinearClassifier:
 
 
 def _count(model: PrivateLinearClassifier, classes: int | None) -> int:
-    if model.classes is None or isinstance(model.classes, str):
+    named = named_classes(model)
+    if named is None:
         return 2 if classes is None else classes
-    declared = len(model.classes)
-    if classes is not None and classes != declared:
+    if classes is not None and classes != len(named):
         raise DeclarationError(
-            f"classes is {classes!r}, but the estimator declares {declared} of them. Leave one out."
+            f"classes is {classes!r}, but the estimator names {len(named)} of them. Leave one out."
         )
-    return declared
+    return len(named)
 
 
 def _made(declared: Declaration) -> Plan:

@@ -193,8 +193,10 @@ def test_an_estimator_and_keywords_are_one_plan() -> None:
 def test_what_is_declared_twice_or_cannot_be_planned_is_refused() -> None:
     with pytest.raises(DeclarationError, match="Declare budget, loss in the estimator"):
         plan(LogisticRegression(1.0), n=10, d=2, budget=1.0, loss="huber")
-    with pytest.raises(DeclarationError, match="declares 3 of them"):
+    with pytest.raises(DeclarationError, match="names 3 of them"):
         plan(LogisticRegression(1.0, classes=[0, 1, 2]), n=10, d=2, classes=2)
+    with pytest.raises(DeclarationError, match="names 3 of them"):
+        plan(LogisticRegression(1.0, class_weight={0: 1.0, 1: 2.0, 2: 1.0}), n=10, d=2, classes=2)
     for wrong in (PlainRegression(), LogisticRegression, "logistic"):
         with pytest.raises(DeclarationError, match="There is no plan for"):
             plan(wrong, n=10, d=2)
