@@ -15,7 +15,7 @@ from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP, evaluate
 from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
 from privet.evaluation.allocation import count_tables, plan_evaluation, shares
 from privet.evaluation.released_evaluation import evaluation_from_json
-from privet.mechanisms.counts import Histogram
+from privet.mechanisms.counts import HistogramDesign
 from privet.privacy.compose import Composition
 from privet.report.fragments import evaluation_section as fragment
 from tests.evaluation.models import ROWS, model, table
@@ -198,7 +198,7 @@ def test_a_crash_while_noise_is_drawn_leaves_the_charge_spent(
     def crash(*_: Any) -> Any:
         raise RuntimeError("the machine stopped")
 
-    monkeypatch.setattr(Histogram, "perturb", crash)
+    monkeypatch.setattr(HistogramDesign, "perturb", crash)
     with pytest.raises(RuntimeError, match="stopped"):
         evaluate(model(), x, y, budget=0.75, ledger=ledger, dataset="held out")
     assert ledger.remaining("held out") == pytest.approx(0.25)
