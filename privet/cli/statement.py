@@ -70,8 +70,8 @@ def statement(
     for place in (out, html):
         if place is not None:
             free_place(place, force=force)
-    facts_of = told(model, ledger=ledger, dataset=dataset, declared_by=declared_by)
-    _write_statement(facts_of, out=out, html=html, json=json)
+    found = facts_of(model, ledger=ledger, dataset=dataset, declared_by=declared_by)
+    _write_statement(found, out=out, html=html, json=json)
 
 
 def _refuse_unless_page(option: str, place: Path) -> None:
@@ -82,15 +82,15 @@ def _refuse_unless_page(option: str, place: Path) -> None:
         )
 
 
-def _write_statement(told: Facts, *, out: Path | None, html: Path | None, json: bool) -> None:
+def _write_statement(found: Facts, *, out: Path | None, html: Path | None, json: bool) -> None:
     from privet.statement import as_json as as_card
     from privet.statement import as_text as as_words
 
-    text = as_card(told) if json else as_words(told)
+    text = as_card(found) if json else as_words(found)
     if html is not None:
         from privet.statement.writers import as_page, write_page
 
-        write_page(as_page(told), html)
+        write_page(as_page(found), html)
     if out is not None:
         write_whole(out, text + "\n", mode=0o644)
     elif html is None or json:
@@ -100,7 +100,7 @@ def _write_statement(told: Facts, *, out: Path | None, html: Path | None, json: 
         facts([("Statement", str(place)) for place in written])
 
 
-def told(
+def facts_of(
     path: Path,
     *,
     ledger: str | None = None,
@@ -138,7 +138,7 @@ def as_text(path: Path) -> str:
     """The statement of a model file."""
     from privet.statement import as_text as as_words
 
-    return as_words(told(path))
+    return as_words(facts_of(path))
 
 
 def report(
