@@ -67,7 +67,7 @@ def confidence_intervals(
 ) -> Intervals:
     """Private confidence intervals for a fitted linear or large-margin Gaussian classifier.
 
-    The intervals are for the minimiser of the regularised population risk.
+    The intervals are for the minimizer of the regularized population risk.
 
     Parameters
     ----------

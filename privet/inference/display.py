@@ -23,8 +23,8 @@ from privet.inference.uncertainty import Uncertainty
 from privet.privacy.guarantee import Guarantee
 
 ABOUT = (
-    "The intervals are for theta0, the minimiser of the regularised population risk: what the fit "
-    "would tend to with ever more rows at the same regularisation."
+    "The intervals are for theta0, the minimizer of the regularized population risk: what the fit "
+    "would tend to with ever more rows at the same regularization."
 )
 HEADS = ("estimate", "std error", "z", "P>|z|")
 #: letters of a name in the table, and in the plot
@@ -52,7 +52,18 @@ class ShownIntervals(ABC):
     # -- the table -----------------------------------------------------------------------------
 
     def summary(self, width: int = 100) -> str:
-        """The table as text, with the promise and what the intervals are about."""
+        """The table as text, with the promise and what the intervals are about.
+
+        Parameters
+        ----------
+        width : int, default 100
+            Columns of the notes below the table.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         lines = [("", *self._heads()), *self._cells()]
         short = [(_cut(first, TABLE_NAME), *rest) for first, *rest in lines]
         sizes = [max(len(line[i]) for line in short) for i in range(len(short[0]))]
@@ -117,7 +128,13 @@ class ShownIntervals(ABC):
         ]
 
     def price(self) -> str:
-        """What the intervals cost beyond the model, in a sentence."""
+        """What the intervals cost beyond the model.
+
+        Returns
+        -------
+        str
+            A sentence.
+        """
         guarantee = self.guarantee
         if not guarantee.private:
             return f"{guarantee}"
@@ -129,9 +146,17 @@ class ShownIntervals(ABC):
     # -- the forest plot -----------------------------------------------------------------------
 
     def plot(self, path: Any = None) -> Any:
-        """A forest plot, written to ``path`` (PNG, SVG or PDF by its name) or returned.
+        """A forest plot: every estimate with its interval, the clearest first, at most 40 of them.
 
-        Every estimate with its interval, the clearest first, at most 40 of them.
+        Parameters
+        ----------
+        path : path-like, default None
+            PNG, SVG or PDF by its name.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, also where it was written to ``path``.
         """
         try:
             from matplotlib.figure import Figure
@@ -148,7 +173,13 @@ class ShownIntervals(ABC):
         return figure
 
     def clearest(self) -> list[int]:
-        """Places of the numbers, the clearest first; baselines and intercepts last."""
+        """Places of the numbers, the clearest first; baselines and intercepts last.
+
+        Returns
+        -------
+        list of int
+            Places in ``named.names``.
+        """
         base = [name.startswith("(") for name in self.named.names]
         keys = zip(base, -np.abs(self.numbers["z"]), range(len(base)), strict=True)
         return [place for _, _, place in sorted(keys)]
@@ -156,7 +187,17 @@ class ShownIntervals(ABC):
     def draw(
         self, axes: Any, shown: list[int], colors: tuple[str, str, str] = (INK, ACCENT, MUTED)
     ) -> None:
-        """The plot of the numbers at the places ``shown``, on given axes."""
+        """The plot on given axes.
+
+        Parameters
+        ----------
+        axes : matplotlib axes
+            Where to draw.
+        shown : list of int
+            Places of the numbers, from top to bottom.
+        colors : tuple of three str
+            Of the names, of intervals without zero, and of the others.
+        """
         ink, accent, muted = colors
         axes.axvline(0.0, color=muted, linewidth=0.8, zorder=0)
         ends = [self.numbers[name] for name in ("lower", "estimate", "upper")]

@@ -26,7 +26,19 @@ CONSTRUCTIONS = {kind.construction: kind for kind in (Uncertainty, WiderUncertai
 
 
 def load_intervals(path: str | os.PathLike[str]) -> Intervals:
-    """Read what ``Intervals.save`` wrote; refuses anything else with a sentence."""
+    """Read what ``Intervals.save`` wrote; anything else is refused with a sentence.
+
+    Parameters
+    ----------
+    path : path-like
+        The JSON file.
+
+    Returns
+    -------
+    Intervals
+        As they were saved; a file keeps no map of the columns, so that decision values of points
+        cannot be asked for where the model has one.
+    """
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
         if record.get("format") != FORMAT:

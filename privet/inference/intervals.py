@@ -34,7 +34,23 @@ JOINT = ("bonferroni", "sidak")
 
 @dataclass(frozen=True)
 class Intervals(ShownIntervals):
-    """Confidence intervals for linear functions of a released model's parameters."""
+    """Confidence intervals for linear functions of a released model's parameters.
+
+    Attributes
+    ----------
+    named : NamedDirections
+        What each number is, and which function of the parameters.
+    level : float
+        Of each interval, or of all together where ``joint`` says so.
+    uncertainty : Uncertainty
+        Released parameters and matrices, and the law of their error.
+    layout : ParameterLayout
+        What the parameters stand for.
+    guarantee : Guarantee
+        What the intervals cost beyond the model.
+    joint : str
+        "bonferroni" or "sidak" where all hold at once; empty otherwise.
+    """
 
     named: NamedDirections
     level: float  # of each interval, or of all together where ``joint`` says so
@@ -113,15 +129,34 @@ class Intervals(ShownIntervals):
     # -- other questions, at no cost -----------------------------------------------------------
 
     def at(self, level: float) -> Intervals:
-        """The same at another confidence level."""
+        """The same at another confidence level.
+
+        Parameters
+        ----------
+        level : float
+            At least 0.5 and below 1.
+
+        Returns
+        -------
+        Intervals
+            At no further cost.
+        """
         return replace(self, level=confidence_level(level))
 
     def together(self, method: str = "bonferroni") -> Intervals:
         """Wider intervals that hold all at once with probability ``level``.
 
-        ``"sidak"`` is a little narrower; for noise laws that are mixtures of normals it holds too,
-        since given the variance the inequality of Sidak (1967) applies and every factor falls with
-        it.
+        Parameters
+        ----------
+        method : {"bonferroni", "sidak"}, default "bonferroni"
+            ``"sidak"`` is a little narrower; for noise laws that are mixtures of normals it holds
+            too, since given the variance the inequality of Sidak (1967) applies and every factor
+            falls with it.
+
+        Returns
+        -------
+        Intervals
+            At no further cost.
         """
         if method not in JOINT:
             raise DeclarationError(f"method must be 'bonferroni' or 'sidak', got {method!r}.")
@@ -130,7 +165,20 @@ class Intervals(ShownIntervals):
     def contrast(
         self, weights: Mapping[str, float] | ArrayLike, name: str = "contrast"
     ) -> Intervals:
-        """The interval of a weighted sum of these numbers, with weights by name or in order."""
+        """The interval of a weighted sum of these numbers.
+
+        Parameters
+        ----------
+        weights : mapping or array
+            Weights by name, or one for each number in order; several rows are several sums.
+        name : str, default "contrast"
+            What to call it.
+
+        Returns
+        -------
+        Intervals
+            At no further cost.
+        """
         if isinstance(weights, Mapping):
             unknown = [key for key in weights if key not in self.names]
             if unknown:
@@ -147,16 +195,35 @@ class Intervals(ShownIntervals):
     def decision(self, points: Any) -> Intervals:
         """Intervals for the decision value of each public point, in the columns of the model.
 
-        Points are clipped as rows are. They must be public: what is asked for is not protected.
+        Parameters
+        ----------
+        points : array of shape (q, d)
+            Clipped as rows are. They must be public: what is asked for is not protected.
+
+        Returns
+        -------
+        Intervals
+            One for each point and score.
         """
         return replace(self, named=self.layout.decisions(points))
 
     def in_units(self, schema: Schema) -> Intervals:
-        """The same as changes in the units of the table that ``schema`` encodes."""
+        """The same as changes in the units of the table that ``schema`` encodes.
+
+        Parameters
+        ----------
+        schema : Schema
+            The schema that the model's rows were encoded with.
+
+        Returns
+        -------
+        Intervals
+            At no further cost.
+        """
         layout = self.layout
         if layout.lost_map or layout.feature_map is not None:
             raise DeclarationError(
-                "The model's coefficients are about standardised columns or products of columns, "
+                "The model's coefficients are about standardized columns or products of columns, "
                 "which have no unit of the table's."
             )
         if schema.width != len(layout.columns):
@@ -178,13 +245,30 @@ class Intervals(ShownIntervals):
         }
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table by columns, as plain values."""
+        """The table by columns, as plain values.
+
+        Returns
+        -------
+        dict
+            Lists by the name of the column.
+        """
         units = {"unit": list(self.units)} if any(self.units) else {}
         values = {name: column.tolist() for name, column in self.numbers.items()}
         return {"name": list(self.names), **units, **values}
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """The table as a data frame of ``backend`` (pandas, polars or pyarrow)."""
+        """The table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, default "pandas"
+            Whose frame.
+
+        Returns
+        -------
+        DataFrame or Table
+            Of ``backend``.
+        """
         import narwhals as nw
 
         try:
@@ -198,7 +282,13 @@ class Intervals(ShownIntervals):
         return len(self.names)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: the table for readers, and what it was made of."""
+        """Everything as plain values: the table for readers, and what it was made of.
+
+        Returns
+        -------
+        dict
+            What the file holds.
+        """
         about = self.uncertainty
         layout = self.layout
         return {
@@ -243,11 +333,23 @@ class Intervals(ShownIntervals):
         }
 
     def file_text(self) -> str:
-        """What ``save`` writes."""
+        """What ``save`` writes.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         return json.dumps(self.to_json(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was released to a JSON file, which ``load_intervals`` reads."""
+        """Write what was released to a JSON file, which ``load_intervals`` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to.
+        """
         write_whole(path, self.file_text(), mode=0o644)
 
 

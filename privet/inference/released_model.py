@@ -31,10 +31,10 @@ from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
 from privet.schema import Schema
 
-#: what an interval takes as given where columns were standardised by a release before the fit
-STANDARDISED = (
+#: what an interval takes as given where columns were standardized by a release before the fit
+STANDARDIZED = (
     "Columns are in units of the released scales from the released centers, which count as given: "
-    "theta0 is the minimiser for them."
+    "theta0 is the minimizer for them."
 )
 
 
@@ -250,6 +250,6 @@ def layout_of(released: Released) -> ParameterLayout:
         kind=released.kind,
         inputs=released.inputs,
         steps=tuple(released.steps.tolist()),
-        given=STANDARDISED if released.standardized else "",
+        given=STANDARDIZED if released.standardized else "",
         feature_map=view.feature_map,
     )

@@ -75,7 +75,7 @@ class Uncertainty:
 
     @cached_property
     def hessian(self) -> Array:
-        """The released Hessian with the regulariser, eigenvalues at least ``Lam``."""
+        """The released Hessian with the regularizer, eigenvalues at least ``Lam``."""
         ridge = self.regularization * np.eye(len(self.theta))
         return floored(self.released.hessian + ridge, self.regularization)
 
@@ -99,8 +99,8 @@ class Uncertainty:
         noise = self.released.covariance_sd * (through**2).sum(axis=-1)
         prior = np.maximum((AGREEMENT * alike) ** 2, difference**2 - CLEAR * noise**2)
         kept = prior / np.maximum(prior + noise**2, 1e-300)
-        centre = self.regularization * (through @ self.theta)
-        return np.asarray(np.maximum(alike + difference * kept - centre**2, 0.0))
+        center = self.regularization * (through @ self.theta)
+        return np.asarray(np.maximum(alike + difference * kept - center**2, 0.0))
 
     def parts(self, directions: Array) -> Parts:
         """Variances along each row of ``directions`` (q, p), lengths corrected."""
@@ -163,9 +163,9 @@ class WiderUncertainty(Uncertainty):
 
     @cached_property
     def covariance(self) -> Array:
-        """The centred covariance with eigenvalues at least ``Lam``."""
-        centre = self.regularization * self.theta
-        return floored(self.released.covariance - np.outer(centre, centre), self.regularization)
+        """The centered covariance with eigenvalues at least ``Lam``."""
+        center = self.regularization * self.theta
+        return floored(self.released.covariance - np.outer(center, center), self.regularization)
 
     def sampling(self, through: Array) -> Array:
         """``<v, Sigma v>`` with the floored matrix."""

@@ -130,7 +130,7 @@ def sufficient(moments: SecondMoments, fit: Design, level: float, spread: float 
         return prediction(replace(moments, budget=budget), fit, level, spread).useful
 
     if not budgets or not useful(budgets[-1]):
-        return "no budget of this kind would do; use fewer columns or more regularisation"
+        return "no budget of this kind would do; use fewer columns or more regularization"
     first = bisect_left(budgets[:-1], True, key=useful)  # more is never less useful
     return f"about {budgets[first]} would do, and fewer columns need less"
 

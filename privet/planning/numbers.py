@@ -180,7 +180,18 @@ class PlanNumbers:
     # -- the price in risk ---------------------------------------------------------------------
 
     def excess_risk(self, beta: float = bounds.TAIL) -> float:
-        """``J(release) - min J`` is at most this with probability ``1 - beta``, for every table."""
+        """``J(release) - min J`` is at most this with probability ``1 - beta``, for every table.
+
+        Parameters
+        ----------
+        beta : float, default 0.05
+            How often it may be more.
+
+        Returns
+        -------
+        float
+            A risk, in units of the loss.
+        """
         return bounds.excess_quantile(self.design, beta)
 
     @property

@@ -52,15 +52,20 @@ class Plan(PlanNumbers):
 
         Parameters
         ----------
-        excess : float
+        excess : float, default 0.01
             How much worse than the reference the training loss may be.
-        reference_norm : float
+        reference_norm : float, default 1.0
             The length of the coefficients that you hope to compete with, with the intercept over
             ``norm_bound`` as one more of them.
-        beta : float
+        beta : float, default 0.05
             In which share of fits more may be lost.
-        score_noise : float
+        score_noise : float, default 0.5
             Noise in a score, as a standard deviation.
+
+        Returns
+        -------
+        RowsNeeded
+            Proved, for an even table, and up to a theorem's constant.
         """
         return rows_needed(self.declared, self.design, excess, reference_norm, beta, score_noise)
 
@@ -74,17 +79,56 @@ class Plan(PlanNumbers):
     ) -> KernelNeeded:
         """How many random features and rows a kernel model takes, up to a theorem's constant.
 
-        ``reference_bound`` bounds the coefficients of the kernel expansion that you hope to
-        compete with. ``d`` plays no part: random features replace the columns.
+        ``d`` plays no part: random features replace the columns.
+
+        Parameters
+        ----------
+        excess : float, default 0.1
+            How much worse than the reference the loss may be.
+        reference_bound : float, default 1.0
+            Bound on the coefficients of the kernel expansion that you hope to compete with.
+        beta, score_noise : float
+            As in ``rows_needed``.
+
+        Returns
+        -------
+        KernelNeeded
+            Frequencies, and rows for them.
         """
         return kernel_needed(self.declared, excess, reference_bound, beta, score_noise)
 
     def answers(self, queries: int = 10_000, *, beta: float = TAIL) -> AnswersPlan:
-        """How exact a kernel's answers will be, interactive or not; see ``planning.answers``."""
+        """How exact a kernel's answers will be, interactive or not; see ``planning.answers``.
+
+        Parameters
+        ----------
+        queries : int, default 10,000
+            How many answers.
+        beta : float, default 0.05
+            With which probability one of them may be further off.
+
+        Returns
+        -------
+        AnswersPlan
+            The error of each way of answering.
+        """
         return answers_plan(self.declared, queries, beta)
 
     def curve(self, over: str, values: Sequence[float]) -> list[Plan]:
-        """The plans with ``over`` ("n", "d", "epsilon", "rho", "regularization") set to values."""
+        """The plans with one declaration changed.
+
+        Parameters
+        ----------
+        over : {"n", "d", "epsilon", "rho", "regularization"}
+            Which one.
+        values : sequence of numbers
+            What it is set to.
+
+        Returns
+        -------
+        list of Plan
+            One for each value.
+        """
         if over not in CURVES:
             raise DeclarationError(f"over must be one of {', '.join(CURVES)}, got {over!r}.")
         if over not in ("epsilon", "rho"):
@@ -100,13 +144,29 @@ class Plan(PlanNumbers):
         over: str | None = None,
         values: Sequence[float] | None = None,
     ) -> None:
-        """Draw noise and excess risk against ``over`` (default ``n``) into a file."""
+        """Draw noise and excess risk against one declaration.
+
+        Parameters
+        ----------
+        path : path-like
+            PNG, SVG or PDF by its name.
+        over : str, default "n"
+            As in ``curve``.
+        values : sequence of numbers, default None
+            None: three powers of ten around this plan's own value.
+        """
         over = over or "n"
         chosen = show.default_values(self, over) if values is None else list(values)
         show.draw(self, self.curve(over, chosen), chosen, over, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values for JSON."""
+        """Everything as plain values for JSON.
+
+        Returns
+        -------
+        dict
+            Declared, proved and rough numbers, and the verdict.
+        """
         return show.facts(self)
 
     def __str__(self) -> str:

@@ -43,20 +43,31 @@ MOST_ROWS = 10**13
 
 @dataclass(frozen=True)
 class RowsNeeded:
-    """Rows for what was asked; None where no number of rows up to 1e13 is enough."""
+    """Rows for what was asked; None where no number of rows up to 1e13 is enough.
+
+    Attributes
+    ----------
+    excess, reference_norm, beta, score_noise : float
+        What was asked.
+    for_score, for_comfort : int or None
+        For an even table: noise on a score below ``score_noise`` in standard deviation, the
+        regularizer's shrinkage undone (or much regularization would pass for accuracy); and the
+        rows from which the verdict is "comfortable".
+    for_training_loss, training_regularization : int and float, or None
+        Proved for every table: the training loss within ``excess`` of the best reference, with this
+        regularization.
+    sampling_term, noise_term, curvature_term : float
+        Loss on new rows, up to the theorem's unnamed constant.
+    """
 
     excess: float
     reference_norm: float
     beta: float
     score_noise: float
-    #: a typical table: noise on a score below ``score_noise`` in sd, the regularizer's shrinkage
-    #: undone (or much regularization would pass for accuracy); and the verdict's rule
     for_score: int | None
     for_comfort: int | None
-    #: proved for every table: the training loss within ``excess`` of the best reference
     for_training_loss: int | None
     training_regularization: float | None
-    #: loss on new rows, up to the theorem's unnamed constant
     sampling_term: float
     noise_term: float
     curvature_term: float
@@ -67,7 +78,13 @@ class RowsNeeded:
         return max(self.sampling_term, self.noise_term, self.curvature_term)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Plain numbers for JSON.
+
+        Returns
+        -------
+        dict
+            Every attribute, and ``up_to_constant``.
+        """
         return {**dataclasses.asdict(self), "up_to_constant": self.up_to_constant}
 
     def __str__(self) -> str:

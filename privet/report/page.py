@@ -55,9 +55,21 @@ def render(
 ) -> str:
     """The report of a released model as a page that needs nothing else.
 
-    ``name`` and ``digest`` say which file it is about; ``intervals`` and ``evaluation`` were
-    released beside it. A search's report is that of the model it chose, a pipeline's that of its
-    last step.
+    Parameters
+    ----------
+    model : fitted model
+        A released model, or a search that chose one: then the page is about that model.
+    name, digest : str
+        Which file it is about.
+    intervals : Intervals, default None
+        Released beside the model.
+    evaluation : Evaluation, default None
+        Released beside the model.
+
+    Returns
+    -------
+    str
+        HTML.
     """
     model = last_of(model)
     released = ReportedModel(model, _schema(model))
@@ -130,7 +142,21 @@ def write(
     intervals: Intervals | None = None,
     evaluation: Evaluation | None = None,
 ) -> None:
-    """Render into a file, all or nothing."""
+    """Render the report into a file, all or nothing.
+
+    Parameters
+    ----------
+    model : fitted model
+        A released model, or a search that chose one: then the page is about that model.
+    path : path-like
+        Where to.
+    name, digest : str
+        Which file it is about.
+    intervals : Intervals, default None
+        Released beside the model.
+    evaluation : Evaluation, default None
+        Released beside the model.
+    """
     page = render(model, name=name, digest=digest, intervals=intervals, evaluation=evaluation)
     write_page(page, path)
 

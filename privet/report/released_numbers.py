@@ -187,7 +187,7 @@ class ReportedModel:
     def price(self, factors: Array) -> list[Price]:
         """Noise in the release had the budget been ``factors`` times this one.
 
-        The regularisation stays, except where a small budget needs more: the public rule would
+        The regularization stays, except where a small budget needs more: the public rule would
         raise it with the noise, and the price would hide in the shrinkage. What came with the fit
         keeps its share of the budget.
         """

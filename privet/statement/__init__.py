@@ -54,9 +54,25 @@ def statement(
     format: str = "text",
     **more: Any,
 ) -> str:
-    """The statement on one released model as ``"text"``, ``"json"`` or ``"html"``.
+    """The statement on one released model.
 
-    ``more`` goes to ``statement_facts``: account, file, declared_by, interactive.
+    Parameters
+    ----------
+    guarantee : Guarantee
+        Of the release.
+    model : str
+        What kind of model it is.
+    ledger : str, default None
+        Names the data set's account.
+    format : {"text", "json", "html"}, default "text"
+        What is written.
+    **more
+        For ``statement_facts``: account, file, declared_by, interactive, trained.
+
+    Returns
+    -------
+    str
+        The statement.
     """
     if format not in FORMATS:
         raise DeclarationError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")

@@ -41,9 +41,29 @@ def statement_facts(
 ) -> Facts:
     """Every fact of the statement on one released model.
 
-    ``ledger`` names the data set's account, ``account`` is what a ledger says of it now, ``file``
-    says which model file it is, ``declared_by`` who answers for the declarations, ``trained`` what
-    the model predicts from what.
+    Parameters
+    ----------
+    guarantee : Guarantee
+        Of the release.
+    model : str
+        What kind of model it is.
+    ledger : str, default None
+        Names the data set's account.
+    account : Account, default None
+        What a ledger says of it now.
+    file : File, default None
+        Which model file it is.
+    declared_by : str, default None
+        Who answers for the declarations.
+    interactive : bool, default False
+        Whether the release answers questions.
+    trained : Trained, default None
+        What the model predicts from what.
+
+    Returns
+    -------
+    Facts
+        For the writers.
     """
     dataset = guarantee.receipt.dataset if guarantee.receipt is not None else ledger
     if account is not None and dataset is None:

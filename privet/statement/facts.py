@@ -24,7 +24,15 @@ from privet._files import printable
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of words under their headings."""
+    """Rows of words under their headings.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The headings.
+    rows : tuple of tuples of str
+        The cells.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -36,7 +44,23 @@ class Table:
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that is stated: a sentence, a list or a table, and a value for programs."""
+    """One thing that is stated: a sentence, a list or a table, and a value for programs.
+
+    Attributes
+    ----------
+    key : str
+        The card's field: stays for ever.
+    name : str
+        What people read.
+    text : str
+        The sentence.
+    items : tuple of str
+        A list below it.
+    table : Table or None
+        A table below it.
+    value : object
+        Plain JSON; None where the words are all there is.
+    """
 
     key: str  # the card's field: stays for ever
     name: str  # what people read
@@ -50,7 +74,13 @@ class Fact:
         object.__setattr__(self, "items", tuple(printable(item) for item in self.items))
 
     def words(self) -> Iterator[str]:
-        """Everything that a reader sees of it."""
+        """Everything that a reader sees of it.
+
+        Yields
+        ------
+        str
+            Name, text, items and cells.
+        """
         yield from filter(None, (self.name, self.text, *self.items))
         if self.table is not None:
             yield from self.table.columns
@@ -59,7 +89,17 @@ class Fact:
 
 @dataclass(frozen=True)
 class Section:
-    """Facts that belong together."""
+    """Facts that belong together.
+
+    Attributes
+    ----------
+    key : str
+        The card's field.
+    title : str
+        What people read.
+    facts : tuple of Fact
+        In the order of the statement.
+    """
 
     key: str
     title: str
@@ -71,7 +111,27 @@ class Section:
 
 @dataclass(frozen=True)
 class Facts:
-    """A whole statement: what is promised, what it rests on, and what must be shouted."""
+    """A whole statement: what is promised, what it rests on, and what must be shouted.
+
+    Attributes
+    ----------
+    model : str
+        What kind of model it is about.
+    title : str
+        The statement's first line.
+    private : bool
+        Whether anything is promised.
+    headline : str
+        The numbers.
+    kind : str
+        What kind of numbers, and of whom.
+    alarms : tuple of str
+        First in every format: void promise, broken ledger.
+    sections : tuple of Section
+        In the order of the statement.
+    record : dict
+        The guarantee as the model file keeps it.
+    """
 
     model: str
     title: str  # the statement's first line

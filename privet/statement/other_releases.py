@@ -22,7 +22,31 @@ MOST_LISTED = 50
 
 @dataclass(frozen=True)
 class Account:
-    """A data set's account as the ledger had it when it was asked, and this release in it."""
+    """A data set's account as the ledger had it when it was asked, and this release in it.
+
+    Attributes
+    ----------
+    dataset : str
+        Its name.
+    terms : Terms
+        Cap, unit and parts.
+    remaining : float
+        What is left for a release from the whole table, in the cap's own number.
+    left_of : tuple of float
+        What is left for a release from each part, if there are any.
+    releases : tuple of Entry
+        The charges.
+    orphans : frozenset of int
+        Charged, never settled.
+    head : str
+        The hash of the last entry.
+    fault : str
+        What ``verify`` said; empty where the chain is intact.
+    frozen : bool or None
+        Whether the receipt's entry is in the chain; None without a receipt.
+    recorded : tuple of int
+        Reservations of exactly this release's event.
+    """
 
     dataset: str
     terms: Terms
@@ -47,7 +71,22 @@ class Account:
 
 
 def account(ledger: Ledger, dataset: str, guarantee: Guarantee) -> Account:
-    """The account of ``dataset``, checked, and what it holds of the release with ``guarantee``."""
+    """The account of a data set, checked, and what it holds of one release.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The ledger to ask.
+    dataset : str
+        Whose account.
+    guarantee : Guarantee
+        Of the release.
+
+    Returns
+    -------
+    Account
+        As the ledger has it now.
+    """
     terms, entries = ledger.terms(dataset), ledger.entries()
     mine = [entry for entry in entries if entry.dataset == dataset]
     settled = {entry.body.get("reservation") for entry in mine if entry.kind == "settle"}

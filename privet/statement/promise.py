@@ -34,6 +34,18 @@ def in_words(budget: Budget, whom: str | None = None) -> str:
 
     An (epsilon, delta) guarantee is a pure one between laws that differ from the true ones by at
     most delta (Dwork and Roth 2014, Lemma 3.17); what that says of the odds is in ``sure_odds``.
+
+    Parameters
+    ----------
+    budget : Budget
+        The promise.
+    whom : str, default None
+        Whom the attacker is after; None is a given record.
+
+    Returns
+    -------
+    str
+        A sentence.
     """
     whom = say("whom.record") if whom is None else whom
     if isinstance(budget, ZCDP):

@@ -28,7 +28,15 @@ MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class File:
-    """Which model file a statement is about."""
+    """Which model file a statement is about.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    sha256 : str
+        Its digest.
+    """
 
     name: str
     sha256: str
@@ -36,7 +44,21 @@ class File:
 
 @dataclass(frozen=True)
 class Trained:
-    """Names from declarations, never from rows. Without a schema a table may have had none."""
+    """Names from declarations, never from rows. Without a schema a table may have had none.
+
+    Attributes
+    ----------
+    features : int
+        Numbers of a row as the model sees it; 0 where a kernel compares objects.
+    classes : tuple of str
+        The possible labels.
+    columns : tuple of str
+        Names of the columns.
+    label : str
+        Name of the label's column.
+    schema : bool
+        Whether a schema names them.
+    """
 
     features: int  # numbers of a row as the model sees it; 0 where a kernel compares objects
     classes: tuple[str, ...]
@@ -45,7 +67,13 @@ class Trained:
     schema: bool = False
 
     def what(self) -> str:
-        """What is predicted from what, for a sentence."""
+        """What is predicted from what.
+
+        Returns
+        -------
+        str
+            Part of a sentence.
+        """
         label = say("making.predicts.classes", count=len(self.classes))
         if self.label:
             label = say("making.predicts.label", label=self.label)
@@ -62,7 +90,13 @@ class Trained:
         return say("making.predicts.many", count=count, names=names, more=more)
 
     def array(self) -> str:
-        """How a table without names was given."""
+        """How a table without names was given.
+
+        Returns
+        -------
+        str
+            Part of a sentence.
+        """
         if not self.features:
             return say("making.predicts.objects")
         if self.features == 1:

@@ -32,7 +32,18 @@ LABEL = 13  # columns for a fact's name, at least
 
 
 def as_text(facts: Facts) -> str:
-    """Alarms, then every section: names on the left, words on the right."""
+    """The statement as plain text: alarms, then every section, names left and words right.
+
+    Parameters
+    ----------
+    facts : Facts
+        The statement.
+
+    Returns
+    -------
+    str
+        Lines of at most 88 letters.
+    """
     return "\n".join(_lines(facts))
 
 
@@ -95,7 +106,18 @@ VERSION = 1
 
 
 def card(facts: Facts) -> dict[str, Any]:
-    """The card as plain values."""
+    """The statement as plain values for JSON.
+
+    Parameters
+    ----------
+    facts : Facts
+        The statement.
+
+    Returns
+    -------
+    dict
+        The deployment card.
+    """
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -114,7 +136,18 @@ def card(facts: Facts) -> dict[str, Any]:
 
 
 def as_json(facts: Facts) -> str:
-    """The card as text."""
+    """The statement as a deployment card.
+
+    Parameters
+    ----------
+    facts : Facts
+        The statement.
+
+    Returns
+    -------
+    str
+        JSON.
+    """
     return json.dumps(card(facts), indent=2, allow_nan=False)
 
 
@@ -136,7 +169,18 @@ HERE = "privet.statement"
 
 
 def as_page(facts: Facts) -> str:
-    """One file without outside parts, for a screen, a phone or paper."""
+    """The statement as one page without outside parts, for a screen, a phone or paper.
+
+    Parameters
+    ----------
+    facts : Facts
+        The statement.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
     return rendered("statement.html", facts=facts, signature=entry("signature"))
 
 

@@ -113,7 +113,7 @@ def test_standardised_columns_are_named_and_given(tmp_path: Path) -> None:
     scores = fit.decision_function(pd.DataFrame(points, columns=["age", "dose"]))
     np.testing.assert_allclose(found.decision(points).estimate, scores.T.reshape(-1), atol=1e-9)
     text = " ".join(str(found).split())
-    assert "theta0 is the minimiser for them" in text
+    assert "theta0 is the minimizer for them" in text
     assert "count as given" not in str(released()[1])
     assert "half range" not in fragment(found).lower()
     found.save(tmp_path / "i.json")

@@ -23,7 +23,17 @@ from privet.evaluation import choose_threshold
 from privet.kernels import KernelLogisticRegression, KernelSVC
 from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
 
-ROOMS = ("privet", "privet.errors", "privet.evaluation", "privet.kernels", "privet.tuning")
+ROOMS = (
+    "privet",
+    "privet.errors",
+    "privet.evaluation",
+    "privet.inference",
+    "privet.kernels",
+    "privet.planning",
+    "privet.report",
+    "privet.statement",
+    "privet.tuning",
+)
 #: No docstring, parameters that are not documented or not there, nothing said of what is returned.
 CODES = {"GL08", "PR01", "PR02", "RT01"}
 
