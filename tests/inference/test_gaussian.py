@@ -135,7 +135,7 @@ def test_points_and_units_that_do_not_fit() -> None:
     bounds = {"standardize": "private", "column_bounds": (-5.0, 5.0)}
     linear = fit_with_intervals(LogisticRegression(**bounds), x, y > 0, budget=ZCDP(2.0))[1]
     pair = {name: Numeric(0, 1) for name in ("a", "b")}
-    with pytest.raises(DeclarationError, match="standardised"):
+    with pytest.raises(DeclarationError, match="standardized"):
         linear.in_units(Schema(pair, Label("y", ["0", "1"])))
 
 
