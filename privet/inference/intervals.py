@@ -221,7 +221,7 @@ class Intervals(ShownIntervals):
             At no further cost.
         """
         layout = self.layout
-        if layout.lost_map or layout.feature_map is not None:
+        if layout.mapped:
             raise DeclarationError(
                 "The model's coefficients are about standardized columns or products of columns, "
                 "which have no unit of the table's."
@@ -290,7 +290,6 @@ class Intervals(ShownIntervals):
             What the file holds.
         """
         about = self.uncertainty
-        layout = self.layout
         return {
             "format": FORMAT,
             "level": self.level,
@@ -318,18 +317,7 @@ class Intervals(ShownIntervals):
                 "sensitivity": about.released.weighing.sensitivity,
                 "noise": about.released.noise.facts(),
             },
-            "geometry": {
-                "scores": layout.scores.tolist(),
-                "columns": list(layout.columns),
-                "bound": layout.bound,
-                "intercept": layout.intercept,
-                "classes": list(layout.classes),
-                "kind": layout.kind,
-                "inputs": layout.inputs,
-                "steps": list(layout.steps),
-                "given": layout.given,
-                "mapped": layout.lost_map or layout.feature_map is not None,
-            },
+            "geometry": self.layout.to_json(),
         }
 
     def file_text(self) -> str:

@@ -165,6 +165,26 @@ class ParameterLayout:
     def _of(self, name: str, score: int) -> str:
         return name if len(self.scores) == 1 else f"{name} → {self.classes[score]}"
 
+    @property
+    def mapped(self) -> bool:
+        """Whether the model sees its columns through a map."""
+        return self.lost_map or self.feature_map is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for a file, which keeps of the map only that there is one."""
+        return {
+            "scores": self.scores.tolist(),
+            "columns": list(self.columns),
+            "bound": self.bound,
+            "intercept": self.intercept,
+            "classes": list(self.classes),
+            "kind": self.kind,
+            "inputs": self.inputs,
+            "steps": list(self.steps),
+            "given": self.given,
+            "mapped": self.mapped,
+        }
+
     def target(self, index: int = -1) -> str:
         """What the numbers are changes of; of two classes, the one with this index."""
         return self.kind if len(self.scores) > 1 else f"{self.kind} of {self.classes[index]}"
