@@ -55,7 +55,7 @@ def _watched(kind: type[Randomness], record: Record, change: Change) -> type[Ran
     return Watched
 
 
-def _exact(kind: str, record: Record, real: Any, *, silent: bool) -> Any:
+def _exact(kind: str, record: Record, real: Any, *, silent: bool, steps: int) -> Any:
     """A maker of OpenDP measurements that writes down scale and numbers of each use."""
 
     def make(domain: Any, metric: Any, *rest: Any, scale: float) -> Any:
@@ -68,7 +68,9 @@ def _exact(kind: str, record: Record, real: Any, *, silent: bool) -> Any:
             record.exact.append((name, scale, len(values)))
             if not silent:
                 return measurement(values)
-            return int(np.argmax(values)) if rest else list(values)
+            if rest:
+                return int(np.argmax(values))
+            return [value + steps * place for place, value in enumerate(values, start=1)]
 
         return use
 
@@ -76,8 +78,13 @@ def _exact(kind: str, record: Record, real: Any, *, silent: bool) -> Any:
 
 
 @contextmanager
-def watching(change: Change | None = None, *, silent: bool = False) -> Iterator[Record]:
-    """Watch every draw; ``change`` may alter those of a source, ``silent`` takes OpenDP's away."""
+def watching(
+    change: Change | None = None, *, silent: bool = False, steps: int = 0
+) -> Iterator[Record]:
+    """Watch every draw; ``change`` may alter those of a source, ``silent`` takes OpenDP's away.
+
+    In their place come ``steps`` of the grid for the first number, twice as many for the second ...
+    """
     record = Record()
     kept: Change = change or (lambda place, draw, sample: sample)
     with pytest.MonkeyPatch.context() as patch:
@@ -86,5 +93,6 @@ def watching(change: Change | None = None, *, silent: bool = False) -> Iterator[
         for name in ("gaussian", "laplace", "noisy_max"):
             maker = f"make_{name}"
             real = getattr(opendp.measurements, maker)
-            patch.setattr(opendp.measurements, maker, _exact(name, record, real, silent=silent))
+            made = _exact(name, record, real, silent=silent, steps=steps)
+            patch.setattr(opendp.measurements, maker, made)
         yield record
