@@ -96,10 +96,16 @@ class Paid:
         """Refuse, before anything is spent, a place where the result could not be kept."""
         if self.out is not None:
             free_place(self.out, force=self.force)
+            try:
+                probe(self.out.parent, ROOM)
+            except OSError as error:
+                raise DeclarationError(
+                    f"Nothing was charged: what would be paid for cannot be written into "
+                    f"{str(self.out.absolute().parent)!r} ({error.strerror}). Make room there, or "
+                    "choose another place with --out."
+                ) from error
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            if self.out is not None:
-                probe(self.out.parent, ROOM)
             self._room = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  closed by keep
             self._room.write(bytes(ROOM))
             self._room.flush()
@@ -173,18 +179,24 @@ class Paid:
 @contextmanager
 def paying(out: Path | None, ledger: str | None, *, force: bool) -> Iterator[Paid]:
     """A command that pays. Whatever ends it, what it had kept stays, and the error says where."""
-    from privet.ledger.charge import add_note
+    from privet.ledger.charge import add_note, charges_seen
 
     paid = Paid(out, folder_for(out, ledger), force=force)
-    try:
-        paid.prepare()
-        yield paid
-    except BaseException as error:
-        if paid.kept is None:
+    with charges_seen() as charges:
+        try:
+            paid.prepare()
+            yield paid
+        except BaseException as error:
+            if paid.kept is not None:
+                add_note(error, paid.told())
+                raise
             paid.close()
-        else:
-            add_note(error, paid.told())
-        raise
+            for charge in charges:
+                charge.note_loss(error)
+            stopped = isinstance(error, KeyboardInterrupt)
+            if stopped and ledger is not None and not any(charge.spent for charge in charges):
+                add_note(error, "Nothing was charged.")
+            raise
     paid.forget()
 
 

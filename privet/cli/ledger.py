@@ -58,7 +58,7 @@ def open_(
                 ("Opened", f"{dataset} in {ledger.place}"),
                 *_words(terms),
                 ("Admits", _ADMITS[terms.cap.kind]),
-                ("Fits now", str(ledger.fits(dataset))),
+                ("Fits now", ledger.fits(dataset).told(ledger.terms(dataset).group)),
             ]
         )
 
@@ -181,14 +181,14 @@ def _fitting(fits: Fits) -> dict[str, Any]:
 def _left_words(ledger: Ledger, dataset: str, left: dict[str, Any]) -> list[tuple[str, str]]:
     parts = left["remaining_in_parts"].items()
     whole = " for a release from all rows" if parts else ""
-    each = "" if ledger.terms(dataset).group == 1 else ", for each row"
+    group = ledger.terms(dataset).group
     found = [
         ("Left", f"{left['remaining']:.10g}{whole}"),
-        ("Fits now", f"{ledger.fits(dataset)}{each}{whole}"),
+        ("Fits now", f"{ledger.fits(dataset).told(group)}{whole}"),
     ]
     for name, amount in parts:
         found.append((f"Left in {name}", f"{amount:.10g}"))
-        found.append((f"Fits in {name}", f"{ledger.fits(dataset, name)}{each}"))
+        found.append((f"Fits in {name}", ledger.fits(dataset, name).told(group)))
     return found
 
 
@@ -236,9 +236,8 @@ def remaining(
         found = {"dataset": dataset, **_declared(ledger.terms(dataset)), "remaining": left}
         as_json({"ledger": ledger.place, **found, "fits": _fitting(fits)})
     else:
-        each = "" if ledger.terms(dataset).group == 1 else ", for each row"
         typer.echo(f"{left:.10g}")
-        typer.echo(f"Fits now: {fits}{each}.", err=True)
+        typer.echo(f"Fits now: {fits.told(ledger.terms(dataset).group)}.", err=True)
 
 
 def verify(

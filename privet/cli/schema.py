@@ -97,7 +97,10 @@ def check(
     exceeding = looked(declared, data).exceeding if look and data is not None else ()
     refuse_unconfirmed(declared)
     if exceeding:
-        raise DataError("The table does not fit its schema well enough: see the look above.")
+        raise DataError(
+            "The table does not fit its schema well enough: see the look above. Correct the "
+            "table or the schema, or declare under [look] which share of cells and labels may miss."
+        )
     if not json:
         typer.echo("\nEvery declaration is confirmed: privet train accepts this schema.")
         if not look:
@@ -133,7 +136,8 @@ def show_schema(declared: Schema) -> None:
     ]
     if declared.person is not None:
         most = declared.person.most_rows
-        lines.append(("Person", f"{declared.person.column}, at most {most} rows each"))
+        rows_each = "one row" if most == 1 else f"{most} rows"
+        lines.append(("Person", f"{declared.person.column}, at most {rows_each} each"))
     facts(lines, width=9)
 
 

@@ -162,7 +162,7 @@ def groups_of(schema: Schema, table: Any, column: Any) -> tuple[Any, list[str]]:
     if schema.person is not None:
         raise DeclarationError(
             "Groups are not offered with a schema that bounds the rows of a person: a row that "
-            "does not count would still show its group."
+            "does not count would still show its group. Leave the groups out."
         )
     names = [str(category) for category in declared.categories] + [OTHER]
     batches = open_table(table, schema.file).batches([column])

@@ -96,7 +96,8 @@ def confidence_intervals(
     released = as_budget(budget).per_row(model.guarantee_.group)
     moments = moments_for(about.design.risk, released, calibration, model)
     design = moments.design(about.design.n, about.design.m)
-    refuse_useless(moments, about.design, level, about.released.curvature_spread)
+    spread, group = about.released.curvature_spread, model.guarantee_.group
+    refuse_useless(moments, about.design, level, spread, group)
     if ledger is not None and dataset is not None:
         ledger.require(dataset, design.event)
     X, y = _rows_of_the_fit(parts, schema, X, y)
@@ -186,7 +187,8 @@ def _account(
         if ledger is None and dataset is not None:
             raise DeclarationError(
                 f"The fit was charged to the data set {dataset!r} of a ledger, which the model "
-                "file does not keep. Pass ledger=, so that the intervals are charged there too."
+                "file does not keep. Pass ledger= (--ledger), so that the intervals are "
+                "charged there too."
             )
     elif ledger is not None and dataset is None:
         dataset = model.dataset
@@ -275,7 +277,8 @@ def fit_with_intervals(
     model, X, y, whole = _by_schema(model, X, y, asked, schema)
     prepared = _prepared(model, X, y, whole, level, share)
     fit, moments = prepared.fit, prepared.moments
-    refuse_useless(moments, fit.design, level, fit.curvature_spread)
+    group = 1 if schema is None else schema.group_size
+    refuse_useless(moments, fit.design, level, fit.curvature_spread, group)
     design = moments.design(fit.design.n, fit.design.m)
     event = together((fit.event, design.event), whole, NAME)
     charge = Charge(model.ledger, model.dataset, event)

@@ -108,21 +108,39 @@ def _stand_in(fit: Design, spread: float) -> tuple[Array, Array]:
     return np.diag(typical(fit).curvature * shape), np.diag(variance * shape)
 
 
-def refuse_useless(moments: SecondMoments, fit: Design, level: float, spread: float = 1.0) -> None:
-    """Refuse a budget with which the intervals' lengths would be noise."""
+def refuse_useless(
+    moments: SecondMoments, fit: Design, level: float, spread: float = 1.0, group: int = 1
+) -> None:
+    """Refuse a budget with which the intervals' lengths would be noise.
+
+    ``group`` rows of a person count: the budget that was asked for is then the person's, and so
+    are the numbers in the refusal.
+    """
     found = prediction(moments, fit, level, spread)
     if found.useful:
         return
     raise InfeasibleBudget(
-        f"{moments.budget} for the intervals' matrices is too small to be useful: their noise "
-        f"would be {found.noise:.2g} times a typical table's curvature, and the lengths off by "
-        f"about {100.0 * found.error:.0f} %. From public numbers the half-width of a coefficient's "
-        f"interval is about {found.half_width:.2g} for such a table; "
-        f"{sufficient(moments, fit, level, spread)}."
+        f"{_asked(moments.budget, group)} for the intervals' matrices is too small to be useful: "
+        f"their noise would be {found.noise:.2g} times a typical table's curvature, and the "
+        f"lengths off by about {100.0 * found.error:.0f} %. From public numbers the half-width of "
+        f"a coefficient's interval is about {found.half_width:.2g} for such a table; "
+        f"{sufficient(moments, fit, level, spread, group)}."
     )
 
 
-def sufficient(moments: SecondMoments, fit: Design, level: float, spread: float = 1.0) -> str:
+def _asked(budget: Budget, group: int) -> str:
+    """A row's budget as it was asked for: for the person, where several rows are one person's."""
+    if group == 1:
+        return str(budget)
+    try:
+        return f"{budget.for_group(group)} for a person with {group} rows"
+    except DeclarationError:  # more than can be declared
+        return f"{budget} for each of a person's {group} rows"
+
+
+def sufficient(
+    moments: SecondMoments, fit: Design, level: float, spread: float = 1.0, group: int = 1
+) -> str:
     """Words for the smallest budget of the same kind that would do."""
     budgets = larger(moments.budget)
 
@@ -132,7 +150,7 @@ def sufficient(moments: SecondMoments, fit: Design, level: float, spread: float 
     if not budgets or not useful(budgets[-1]):
         return "no budget of this kind would do; use fewer columns or more regularization"
     first = bisect_left(budgets[:-1], True, key=useful)  # more is never less useful
-    return f"about {budgets[first]} would do, and fewer columns need less"
+    return f"about {_asked(budgets[first], group)} would do, and fewer columns need less"
 
 
 def larger(budget: Budget) -> list[Budget]:

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.ledger.entry import Totals, checked_name
-from privet.ledger.fits import Fits, declarable, down, most, plain
+from privet.ledger.fits import NOTHING_MORE, Fits, charged_words, declarable, down, most, plain
 from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_from_json
 from privet.privacy.compose import (
     FILTER_ORDERS,
@@ -190,31 +190,31 @@ class Terms:
         if self.room(after) < 0:
             where = f"{dataset!r}" if part is None else f"part {part!r} of {dataset!r}"
             each = "" if self.group == 1 else f" for a person with {self.group} rows"
-            a_row = "" if self.group == 1 else " for each row"
             raise BudgetExceeded(
-                f"A release of {event.claim}{a_row} does not fit under the cap of {self.cap}{each} "
-                f"for {where}: {self._why(totals, event, part)} Ask for less; a cap cannot be "
-                "raised."
+                f"A release of {charged_words(event.claim, self.group)} does not fit under the cap "
+                f"of {self.cap}{each} for {where}: {self._why(totals, event, part)} A cap cannot "
+                "be raised."
             )
         return after
 
     def _why(self, totals: Totals, event: Event, part: str | None) -> str:
         """What is left, and what that means where the release and the cap speak differently."""
-        fits = self.fits(totals, part)
+        fits = self.fits(totals, part).told(self.group)
+        ask = "" if fits == NOTHING_MORE else " Ask for less."
         if isinstance(self.cap, ApproxDP):
             basic = any(len(totals[i]) == len(NOTHING_BASIC) for i in self.touched(part))
             why = (
                 "epsilons and deltas add up, as the first release decided." if basic else _WHY_LESS
             )
-            return f"{why} What fits now is {fits}."
+            return f"{why} What fits now is {fits}.{ask}"
         cost = costs_for(event, self.group)
         left = down(self.remaining(totals, part))
         if all(c is None for c, limit in zip(cost, self.filter.limits(), strict=True) if limit):
             return (
                 f"the cap counts in {next(iter(self.cap.facts()))} alone, and none is proved for "
-                f"this release. {left} is left for those that have one."
+                f"this release. {left} is left for those that have one: what fits now is {fits}."
             )
-        return f"{left} is left. What fits now is {fits}."
+        return f"{left} is left. What fits now is {fits}.{ask}"
 
     def touched(self, part: str | None) -> range | tuple[int]:
         """Which vectors a release from ``part`` adds to: all, for one from the whole table."""

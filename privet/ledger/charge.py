@@ -11,10 +11,14 @@ then carries a note that says so (``__notes__``), since its own words are about 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from privet.errors import DeclarationError, LedgerError, PrivetError, PrivetWarning, warn
 from privet.grid import opendp
+from privet.ledger.fits import charged_words
 from privet.ledger.ledger import Ledger
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Receipt
@@ -51,6 +55,25 @@ def require_noise(event: Event) -> None:
         opendp(f"The noise of this release ({event.mechanism})")
 
 
+#: The charges that somebody wants to know of, begun in this context.
+_SEEN: ContextVar[list[Charge] | None] = ContextVar("_SEEN", default=None)
+
+
+@contextmanager
+def charges_seen() -> Iterator[list[Charge]]:
+    """Every charge begun within, for whoever must say what became of it.
+
+    A charge notes on an exception what was spent while the release is being made. Afterwards, until
+    the release is in the hands of whoever asked for it, only its caller can.
+    """
+    seen: list[Charge] = []
+    before = _SEEN.set(seen)
+    try:
+        yield seen
+    finally:
+        _SEEN.reset(before)
+
+
 class Charge:
     """An event that the ledger reserves on entry and settles on exit; nothing without a ledger."""
 
@@ -58,28 +81,57 @@ class Charge:
         self.ledger, self.dataset, self.event = ledger, dataset, event
         self.receipt: Receipt | None = None
         self._reservation = 0
+        self._noted = False
 
     def __enter__(self) -> Charge:
         require_noise(self.event)
         if self.ledger is not None:
+            seen = _SEEN.get()
+            if seen is not None:
+                seen.append(self)
             try:
                 self._reservation = self.ledger.reserve(self.dataset, self.event)
             except BaseException as error:
                 if not isinstance(error, PrivetError):  # a refusal says itself what it is
-                    add_note(
+                    self._note(
                         error,
-                        f"Whether {self.event.claim} was charged to {self.dataset!r} is not known: "
+                        f"Whether {self._price()} was charged to {self.dataset!r} is not known: "
                         "look in the ledger. Nothing was released.",
                     )
                 raise
         return self
 
+    def _note(self, error: BaseException, text: str) -> None:
+        self._noted = True
+        add_note(error, text)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the account was charged, or may have been."""
+        return self._noted or self._reservation > 0
+
+    def note_loss(self, error: BaseException) -> None:
+        """Say that the release was paid for and is lost, unless what was spent was said already."""
+        if self.spent and not self._noted:
+            lost = "the release was made, but lost before it was kept; the charge stays."
+            self._note(error, f"{self._charged()} and {lost}")
+
+    def _price(self) -> str:
+        """What the account pays, in words, also for a person where it counts for persons."""
+        try:
+            group = self.ledger.terms(self.dataset).group
+        except (LedgerError, OSError):  # the ledger is what failed
+            return str(self.event.claim)
+        return charged_words(self.event.claim, group)
+
+    def _charged(self) -> str:
+        return f"{self._price()} was charged to {self.dataset!r}"
+
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if self.ledger is None:
             return
-        charged = f"{self.event.claim} was charged to {self.dataset!r}"
         if error is not None:
-            add_note(error, f"{charged} and nothing was released; the charge stays.")
+            self._note(error, f"{self._charged()} and nothing was released; the charge stays.")
             return
         try:
             self.receipt = self.ledger.settle(self._reservation)
@@ -87,14 +139,14 @@ class Charge:
             # The charge is durable and the release was made: to lose it now would lose what was
             # paid for. Only the note in the ledger and the receipt are missing.
             warn(
-                f"{charged} and the release was made, but the ledger could not note that: "
+                f"{self._charged()} and the release was made, but the ledger could not note that: "
                 f"reservation {self._reservation} stays open, and the release has no receipt. "
                 f"{failed}",
                 PrivetWarning,
                 stacklevel=3,
             )
         except BaseException as stopped:
-            add_note(stopped, f"{charged} and the release was made, but not settled.")
+            self._note(stopped, f"{self._charged()} and the release was made, but not settled.")
             raise
 
 

@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 from privet.bisection import largest
 from privet.errors import DeclarationError
-from privet.privacy.budget import LARGEST, SMALLEST, ApproxDP, Budget
+from privet.privacy.budget import LARGEST, SMALLEST, ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import Curve
 from privet.privacy.event import Event
 
 #: Numbers in words are rounded down: what is named does fit.
 _DOWN = Context(prec=6, rounding=ROUND_FLOOR)
+
+#: In the place of what fits, where nothing does.
+NOTHING_MORE = "nothing more"
 
 
 class Fits(NamedTuple):
@@ -29,16 +32,47 @@ class Fits(NamedTuple):
     gaussian: bool = False
 
     def __str__(self) -> str:
+        return self.told(1)
+
+    def told(self, group: int) -> str:
+        """In words; where a person may have several rows, for a row and for the person.
+
+        A model that is trained with a schema of persons is asked for the person's number.
+        """
         found = []
         if self.pure >= SMALLEST:
-            found.append(f"a pure release of epsilon = {down(self.pure)}")
+            found.append(f"a pure release of {_both(PureDP(self.pure), group)}")
         if self.rho >= SMALLEST:
-            found.append(f"one of rho = {down(self.rho)}")
+            found.append(f"one of {_both(ZCDP(self.rho), group)}")
         if self.approx is not None:
-            epsilon, delta = down(self.approx.epsilon), down(self.approx.delta)
             how = " with Gaussian noise on the result (in the objective it takes more)"
-            found.append(f"one of epsilon = {epsilon}, delta = {delta}{how * self.gaussian}")
-        return ", or ".join(found) or "nothing more"
+            found.append(f"one of {_both(self.approx, group)}{how * self.gaussian}")
+        return ", or ".join(found) or NOTHING_MORE
+
+
+def _both(most: Budget, group: int) -> str:
+    """The numbers of a row and of a person, rounded down."""
+
+    def numbers(budget: Budget) -> str:
+        return ", ".join(f"{name} = {down(number)}" for name, number in budget.facts().items())
+
+    if group == 1:
+        return numbers(most)
+    try:
+        person = f" ({numbers(most.for_group(group))} for a person with {group} rows)"
+    except DeclarationError:  # more than can be declared for one release
+        person = ""
+    return f"{numbers(most)} for each row{person}"
+
+
+def charged_words(claim: Budget, group: int) -> str:
+    """What a release of ``claim`` takes from an account that counts for ``group`` rows."""
+    if group == 1:
+        return str(claim)
+    try:
+        return f"{claim} for each row ({claim.for_group(group)} for a person with {group} rows)"
+    except DeclarationError:  # more than can be declared for one release
+        return f"{claim} for each row"
 
 
 def down(amount: float) -> str:

@@ -37,6 +37,8 @@ def watch(frame, event, given):
         os.kill(os.getpid(), signal.SIGINT)
 sys.setprofile(watch)
 """
+#: Ctrl-C when a function of this name is called; "deliver" runs after the charge was settled.
+CTRL_C_AT = CTRL_C_WITHIN.replace('"perturb"', "{name!r}")
 MAIN = "sys.argv = ['privet', *{arguments!r}]\nfrom privet.cli import main\nmain()\n"
 
 
@@ -98,6 +100,28 @@ def test_ctrl_c_while_the_noise_is_drawn_says_what_was_spent(
     assert left(ledger) == 7.0
     assert not out.exists()
     assert sorted(each.name for each in tmp_path.iterdir() if each.is_dir()) == []
+
+
+@pytest.mark.parametrize("name", ["carrying", "deliver"])
+def test_ctrl_c_between_the_release_and_the_kept_copy_says_what_was_lost(
+    people: Path, tmp_path: Path, ledger: Path, name: str
+) -> None:
+    out = tmp_path / "model.privet"
+    done = faulty(CTRL_C_AT, *train(people, out, *charged(ledger)), name=name)
+    assert done.returncode == 130
+    assert left(ledger) == 7.0
+    assert "epsilon = 3 was charged to 'people' and the release was made, but lost" in done.stderr
+    assert not out.exists()
+
+
+def test_ctrl_c_before_the_charge_says_that_nothing_was_charged(
+    people: Path, tmp_path: Path, ledger: Path
+) -> None:
+    out = tmp_path / "model.privet"
+    done = faulty(CTRL_C_AT, *train(people, out, *charged(ledger)), name="fit_table")
+    assert done.returncode == 130
+    assert left(ledger) == 10.0
+    assert "Nothing was charged." in done.stderr
 
 
 def test_a_good_run_leaves_nothing_behind(people: Path, tmp_path: Path, ledger: Path) -> None:
@@ -201,6 +225,30 @@ def test_a_disk_without_room_is_found_before_the_charge(
     done = faulty(limit, *train(people, tmp_path / "model.privet", *charged(ledger)))
     assert done.returncode == 1
     assert "Nothing was charged" in done.stderr
+    assert left(ledger) == 10.0
+
+
+#: No file can be made in the folder of this name.
+FOLDER_FULL = """
+import errno, os, sys
+def watch(event, given):
+    if event == "open" and {name!r} in str(given[0]).split(os.sep)[-2:]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), {name!r})
+sys.addaudithook(watch)
+"""
+
+
+@pytest.mark.parametrize("full", ["results", "budget.db.kept"])
+def test_the_folder_without_room_is_the_one_that_is_named(
+    people: Path, tmp_path: Path, ledger: Path, full: str
+) -> None:
+    (tmp_path / "results").mkdir()
+    command = train(people, tmp_path / "results" / "model.privet", *charged(ledger))
+    done = faulty(FOLDER_FULL, *command, name=full)
+    assert done.returncode == 1
+    assert "Nothing was charged" in done.stderr
+    named = [each for each in ("results", "budget.db.kept") if f"/{each}'" in done.stderr]
+    assert named == [full]
     assert left(ledger) == 10.0
 
 

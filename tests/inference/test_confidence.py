@@ -301,6 +301,15 @@ def test_the_named_sufficient_budget_suffices() -> None:
     confidence_intervals(model, x, y, budget=PureDP(float(named)))
 
 
+def test_a_refusal_speaks_of_the_person_whose_budget_was_asked_for() -> None:
+    model, x, y = fitted()
+    model.guarantee_ = replace(model.guarantee_, group=3, unit="one person, with 3 rows")
+    with pytest.raises(InfeasibleBudget, match=r"epsilon = 0\.003 for a person with 3") as refusal:
+        confidence_intervals(model, x, y, budget=PureDP(0.003))
+    named = str(refusal.value).split("about epsilon = ")[1].split(" ")[0]
+    confidence_intervals(model, x, y, budget=PureDP(float(named)))
+
+
 def test_ledgers_and_words(ledger: Ledger, tmp_path: Path) -> None:
     model, x, y = fitted(ledger=ledger, dataset="people")
     save(model, tmp_path / "m.privet")

@@ -212,6 +212,30 @@ def test_an_approximate_cap_says_why_it_does_not_admit_all_of_itself_later() -> 
     assert "What fits now is nothing more." in refused(terms, full, gaussian_event(1e-4))
 
 
+@pytest.mark.parametrize("group", [2, 3, 7])
+def test_what_is_named_for_a_person_is_what_a_person_may_ask_for(group: int) -> None:
+    terms = Terms(ZCDP(2.5), group=group)
+    told = refused(terms, terms.nothing(), gaussian_event(2.6))
+    found = re.search(r"now is .*epsilon = (\S+) for a p.*rho = (\S+) for a person with", told)
+    assert found is not None
+    epsilon, rho = map(float, found.groups())
+    assert rho == 2.5
+    assert epsilon == pytest.approx(5.0**0.5, rel=1e-5)
+    terms.admit("people", terms.nothing(), gaussian_event(ZCDP(rho).per_row(group).rho), None)
+    pure = pure_event(PureDP(epsilon).per_row(group).epsilon)
+    terms.admit("people", terms.nothing(), pure, None)
+
+
+def test_nobody_is_told_to_ask_for_less_where_less_would_not_fit_either() -> None:
+    terms = Terms(PureDP(1.0))
+    told = refused(terms, terms.nothing(), gaussian_event(0.1))
+    assert "Ask for less" not in told
+    assert "what fits now is a pure release of epsilon = 1." in told
+    full = terms.admit("people", terms.nothing(), pure_event(1.0), None)
+    assert "Ask for less" not in refused(terms, full, pure_event(0.1))
+    assert "Ask for less" in refused(terms, terms.nothing(), pure_event(1.1))
+
+
 all_caps = st.one_of(
     st.floats(0.5, 5.0).map(PureDP),
     st.floats(0.1, 5.0).map(ZCDP),
@@ -250,7 +274,7 @@ def test_what_is_shown_as_fitting_fits_and_no_more(
     told = refused(terms, totals, pure_event(pure * 1.000001 + 1e-10), part)
     refused(terms, totals, gaussian_event(rho * 1.000001 + 1e-10), part)
     if isinstance(cap, ApproxDP):
-        assert str(fits) in told
+        assert fits.told(group) in told
         assert terms.remaining(totals, part) == group * pure
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import privet
-from privet import Ledger, LogisticRegression, PureDP
+from privet import ZCDP, Ledger, LogisticRegression, PureDP
 from privet.errors import BudgetExceeded, DeclarationError, PrivetWarning
 from privet.kernels import InteractivePredictor
 from privet.ledger.charge import Charge, notes
-from tests.strategies import pure_event
+from tests.strategies import gaussian_event, pure_event
 
 
 @pytest.fixture
@@ -36,6 +36,18 @@ def test_whatever_ends_a_release_the_exception_says_what_was_spent(
     assert (
         told == "epsilon = 0.25 was charged to 'people' and nothing was released; the charge stays."
     )
+
+
+def test_the_note_says_what_a_person_paid_where_the_account_counts_for_persons(
+    ledger: Ledger,
+) -> None:
+    ledger.open("visits", ZCDP(3.0), group=3)
+    event = gaussian_event(0.1)
+    with pytest.raises(MemoryError) as caught, Charge(ledger, "visits", event):
+        raise MemoryError
+    (told,) = notes(caught.value)
+    assert told.startswith("rho = 0.1 (zero-concentrated) for each row (rho = 0.9 (zero-")
+    assert ledger.remaining("visits") == pytest.approx(2.1)  # what the person's number says
 
 
 def test_a_refusal_and_a_release_without_a_ledger_have_no_note(ledger: Ledger) -> None:
