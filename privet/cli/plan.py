@@ -78,11 +78,17 @@ def plan(
     if json:
         as_json(_finite(found.to_dict() | ({} if sizes is None else {"kernel": asdict(sizes)})))
         return
+    if group > 1:
+        from privet.statement import in_words
+
+        asked = budget.budget()
+        typer.echo(
+            f"For a person with at most {group} rows the guarantee is {asked}. {in_words(asked)}\n"
+            "What follows is about the fit, and there budget and attacker are those of one row.\n"
+        )
     typer.echo(str(found))
     if sizes is not None:
         typer.echo(f"\nKernel model\n{sizes}")
-    if group > 1:
-        typer.echo(f"\nFor a person with {group} rows the guarantee is {budget.budget()}.")
     if picture is not None:
         typer.echo(f"\nPicture: {picture}")
 

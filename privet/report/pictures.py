@@ -191,7 +191,8 @@ def price(released: ReportedModel) -> Picture:
     """Noise in the release against the budget, everything else declared as it is."""
     claim = released.model.guarantee_.event.claim
     found = released.price(np.geomspace(1 / 30, 30, 61))
-    name = claim.amount_name
+    of_whom = " of one row" if released.model.guarantee_.group > 1 else ""
+    name = f"{claim.amount_name}{of_whom}"
     with axes_of(3.2) as (figure, axes):
         amounts = [each.amount for each in found]
         low, high = [e.noise.least for e in found], [e.noise.mean for e in found]

@@ -74,3 +74,11 @@ def test_an_account_for_persons_is_charged_what_they_pay(
     assert spent == pytest.approx((counted / 3) ** 2)
     if name != "evaluate":
         assert load(tmp_path / "m").guarantee_.group == 3
+
+
+def test_a_plan_opens_with_what_a_person_is_promised(visits: Path) -> None:
+    told = run("plan", "--rows", 1200, "--schema", visits / "s.toml", "--epsilon", 1).output
+    first = " ".join(told.split("\n\n")[0].split())
+    assert first.startswith("For a person with at most 3 rows the guarantee is epsilon = 1.")
+    assert "factor of at most 2.72" in first  # e, not the cube root that one row has
+    assert "budget and attacker are those of one row" in first
