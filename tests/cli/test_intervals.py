@@ -33,7 +33,7 @@ def test_table_file_plot_and_report(people: Path, tmp_path: Path) -> None:
         "intervals", model, people / "people.csv", "--rho", "500", "--out", out, "--plot", plot
     )
     assert done.exit_code == 0, done.output
-    assert "regularised population risk" in " ".join(done.stdout.split())
+    assert "regularized population risk" in " ".join(done.stdout.split())
     assert "rho = 500" in done.stdout
     assert CANARY not in done.output + out.read_text()
     kept = json.loads(out.read_text())

@@ -19,7 +19,7 @@ from sklearn.preprocessing import (
 
 import privet
 from privet import ZCDP, confidence_intervals, evaluate, fit_table
-from privet.cli.demo import _write
+from privet.cli.demo import write_table
 from privet.errors import DataError, DeclarationError
 from privet.models import LinearSVC, LogisticRegression
 from privet.models.encoder import SchemaEncoder
@@ -91,8 +91,8 @@ def test_commands_take_a_file_with_steps(tmp_path: Path) -> None:
     data = table(600)
     model = make_pipeline(Normalizer(), LogisticRegression(9.0))
     privet.save(fit_table(model, PLAIN, data), tmp_path / "m.privet")
-    _write({name: data[name].to_numpy() for name in data}, tmp_path / "t.csv")
-    _write({name: data[name].to_numpy()[:450] for name in data}, tmp_path / "other.csv")
+    write_table({name: data[name].to_numpy() for name in data}, tmp_path / "t.csv")
+    write_table({name: data[name].to_numpy()[:450] for name in data}, tmp_path / "other.csv")
     for command in (
         ("predict", tmp_path / "m.privet", tmp_path / "t.csv", "--out", tmp_path / "p.csv"),
         ("statement", tmp_path / "m.privet"),
