@@ -81,7 +81,7 @@ class SqliteStore:
     @contextmanager
     def reading(self) -> Iterator[Entries]:
         """One consistent view."""
-        with self._connected() as connection:
+        with self._connected(read=True) as connection:
             connection.execute("BEGIN")
             self._expect_today(connection)
             yield Entries(SqliteTransaction(connection))
@@ -109,7 +109,7 @@ class SqliteStore:
 
     def check(self) -> None:
         """SQLite's own check of the file's pages."""
-        with self._connected() as connection:
+        with self._connected(read=True) as connection:
             found = _only(connection, "PRAGMA quick_check(1)")
         if found != "ok":
             raise LedgerError(f"The file of the ledger {self.path.name} is damaged: {found}.")
@@ -117,9 +117,12 @@ class SqliteStore:
     # -- connections ---------------------------------------------------------------------------
 
     @contextmanager
-    def _connected(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    def _connected(
+        self, *, create: bool = False, read: bool = False
+    ) -> Iterator[sqlite3.Connection]:
         """A connection for one operation; closing it undoes what was not committed."""
-        with closing(self._connect(create=create)) as connection:
+        only = read and self._is_read_only()
+        with closing(self._archived() if only else self._connect(create=create)) as connection:
             try:
                 yield connection
             except sqlite3.Error as error:
@@ -139,6 +142,36 @@ class SqliteStore:
                 f"The ledger {self.path.name} was removed or replaced while it was written. "
                 "Nothing was released."
             )
+
+    def _is_read_only(self) -> bool:
+        """Whether this process cannot write where the ledger lies: an archive, an auditor."""
+        real = os.path.realpath(self.path)
+        return os.path.exists(real) and not (
+            os.access(real, os.W_OK) and os.access(os.path.dirname(real), os.W_OK)
+        )
+
+    def _archived(self) -> sqlite3.Connection:
+        """A connection that writes nothing, not even a log.
+
+        Where a log with entries lies beside the file, SQLite needs the log's index too, else the
+        newest entries would be missed. Without a log nobody is writing; should somebody begin just
+        now, pages of two states do not keep the hash chain, and ``verify`` says so.
+        """
+        real = Path(os.path.realpath(self.path))
+        log = Path(f"{real}-wal")
+        logged = log.exists() and log.stat().st_size > 0
+        try:
+            return sqlite3.connect(
+                f"{real.as_uri()}?mode=ro{'' if logged else '&immutable=1'}",
+                uri=True,
+                timeout=store.PATIENCE,
+                isolation_level=None,
+            )
+        except sqlite3.Error as error:
+            raise LedgerError(
+                f"The ledger {self.path.name} cannot be opened for reading alone: {error}. Copy it "
+                "together with the files -wal and -shm beside it to a folder that can be written."
+            ) from error
 
     def _connect(self, *, create: bool) -> sqlite3.Connection:
         """A new connection; SQLite does not wait by itself while another process starts the log."""

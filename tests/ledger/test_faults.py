@@ -121,6 +121,38 @@ def test_13_read_only(people: Ledger) -> None:
         people.verify()
 
 
+def test_13_a_ledger_on_read_only_media_is_read_and_verified(people: Ledger) -> None:
+    """An archive or an auditor cannot write a log beside the file, and need not."""
+    folded(people)
+
+    def look() -> str:
+        if os.geteuid() == 0:  # rights do not bind root
+            os.setgid(65534)
+            os.setuid(65534)
+        try:
+            people.verify()
+            return f"{people.remaining('people')} of {len(list(people.entries()))} entries"
+        except LedgerError as error:
+            return f"refused: {error}"
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "budget.db"
+        place.write_bytes(people.path.read_bytes())
+        people = Ledger(f"sqlite:///{place}")
+        count = len(list(people.entries()))
+        folded(people)
+        place.chmod(stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
+        Path(folder).chmod(0o555)
+        assert in_a_child(look) == f"0.5 of {count} entries"
+        assert [path.name for path in Path(folder).iterdir()] == ["budget.db"]
+        Path(folder).chmod(0o755)
+        # a log whose index is not there: its entries must not be passed over in silence
+        Path(f"{place}-wal").write_bytes(b"\0" * 64)
+        Path(folder).chmod(0o555)
+        assert in_a_child(look).startswith("refused: ")
+        Path(folder).chmod(0o755)
+
+
 def test_13_disk_full(people: Ledger) -> None:
     """Files may grow to a limit that the log will reach; every charge that was told is there."""
 
