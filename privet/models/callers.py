@@ -10,12 +10,19 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
 from privet.errors import DeclarationError, warn
-from privet.models.row_wise import learns
+from privet.models.row_wise import is_row_wise, learns
+
+#: Estimators of scikit-learn that hand each model the rows as they were given, once.
+ON_THE_ROWS = ("VotingClassifier", "OneVsRestClassifier", "OneVsOneClassifier", "FrozenEstimator")
 
 
 def why_not_covered() -> str:
     """Why the guarantee of the fit that asks does not cover what is made of it; or nothing."""
+    prepared = ""
     for module, function, owner in _calls():
         if function in ("_fit_and_score", "_rfe_single_fit"):
             return ""  # one of many: whoever chooses among them is asked again at the refit
@@ -24,10 +31,27 @@ def why_not_covered() -> str:
         if searches and function == "fit":
             what = "columns" if name == "RFECV" else "parameters"
             return f"{name} chose the {what} by exact scores of the rows, which nobody paid for"
-        if module == "sklearn.pipeline" and function == "fit":
-            learnt = [name for name, step in owner.steps[:-1] if learns(step)]
-            if learnt:
-                return f"the step {learnt[0]!r} of the pipeline learnt from the rows before the fit"
+        if function == "fit" and isinstance(owner, Pipeline):
+            why = next(filter(None, (_why_not(*step) for step in owner.steps[:-1])), "")
+            if why:
+                return why
+        elif function == "fit" and isinstance(owner, BaseEstimator) and name not in ON_THE_ROWS:
+            prepared = (  # a search further up says more
+                f"{name} fitted it on rows, labels or columns that it had chosen or repeated, and "
+                "the guarantee is for one fit on the rows as they were given"
+            )
+    return prepared
+
+
+def _why_not(name: str, step: Any) -> str:
+    """Why the step of a pipeline voids the guarantee of what follows it; or nothing."""
+    if learns(step):
+        return f"the step {name!r} of the pipeline learnt from the rows before the fit"
+    if not is_row_wise(step):
+        return (
+            f"the step {name!r} of the pipeline may have looked at other rows; if it maps each row "
+            "by itself, declare that with privet.models.row_wise.RowWise(function)"
+        )
     return ""
 
 
@@ -46,8 +70,8 @@ def refuse_charge(why: str, ledger: Any) -> None:
         return
     if ledger is not None:
         raise DeclarationError(
-            f"Not private: {why}. Nothing was charged. Choose with privet.tuning, and encode with "
-            "declared bounds (Schema, standardize='private')."
+            f"Not private: {why}. Nothing was charged for this fit. Choose with privet.tuning, and "
+            "encode with declared bounds (Schema, standardize='private')."
         )
     warn(
         f"The model is marked as not private: {why}. Choose with privet.tuning, and encode with "

@@ -113,17 +113,24 @@ def parted(model: Any) -> Parted:
     return Parted(schema, tuple(before), last, name)
 
 
-def refuse_step(name: str, step: Any) -> None:
-    """Refuse a step that learns, may mix rows, or is not known at all."""
+def is_row_wise(step: Any) -> bool:
+    """Whether a step is known to map each row by itself; own classes are declared by RowWise."""
+    if step is None or isinstance(step, str):  # "passthrough" and its kin
+        return True
     known = isinstance(step, RowWise | SchemaEncoder) or (
         type(step).__module__.startswith(("sklearn.", "privet."))
     )
+    return known and not learns(step) and not may_mix(step)
+
+
+def refuse_step(name: str, step: Any) -> None:
+    """Refuse a step that learns, may mix rows, or is not known at all."""
     if learns(step):
         raise DeclarationError(
             f"The step {name!r} of the pipeline learns from the rows, which nobody pays for. Use a "
             "schema's declared bounds, or standardize='private'."
         )
-    if not known or may_mix(step):
+    if not is_row_wise(step):
         raise DeclarationError(
             f"The step {name!r} of the pipeline may look at other rows, which no sensitivity "
             "covers. If it maps each row by itself, declare that: "

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import BaggingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.feature_selection import RFECV
+from sklearn.feature_selection import RFE, RFECV
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import (
     GridSearchCV,
@@ -19,6 +20,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     Normalizer,
     OneHotEncoder,
     PolynomialFeatures,
@@ -32,6 +34,7 @@ from privet.kernels import (
     NonInteractiveClassifier,
     SemiInteractiveClassifier,
 )
+from privet.models.row_wise import RowWise
 from privet.tuning import PartitionSearch, RandomStoppingSearch
 
 GRID = {"regularization": [0.1, 1.0]}
@@ -141,3 +144,33 @@ def test_steps_that_map_each_row_by_itself_are_not_marked() -> None:
         assert make_pipeline(step, LogisticRegression(1.0)).fit(x, y)[-1].guarantee_.private
     assert LogisticRegression(1.0).fit(x, y).guarantee_.private
     assert len(cross_val_score(LogisticRegression(1.0), x, y, cv=2)) == 2
+
+
+class MyScaler(StandardScaler):  # type: ignore[misc]
+    """Somebody's own step: what it does is not known."""
+
+
+def test_a_step_that_nobody_declared_is_marked() -> None:
+    x, y = rows()
+    centered = FunctionTransformer(lambda x: x - x.mean(axis=0))
+    for step in (MyScaler(), centered):
+        with pytest.warns(PrivetWarning, match="may have looked at other rows"):
+            made = make_pipeline(step, LogisticRegression(1.0)).fit(x, y)
+        assert not made[-1].guarantee_.private
+    assert make_pipeline(RowWise(np.abs), LogisticRegression(1.0)).fit(x, y)[-1].guarantee_.private
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        BaggingClassifier(LogisticRegression(1.0), n_estimators=1),
+        RFE(LogisticRegression(1.0), n_features_to_select=1),
+    ],
+    ids=["bagging", "rfe"],
+)
+def test_a_model_on_repeated_or_chosen_rows_and_columns_is_marked(wrapped: Any) -> None:
+    x, y = rows()
+    with pytest.warns(PrivetWarning, match="had chosen or repeated"):
+        wrapped.fit(x, y)
+    inner = wrapped.estimator_ if isinstance(wrapped, RFE) else wrapped.estimators_[0]
+    assert not inner.guarantee_.private

@@ -9,12 +9,12 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from privet import ZCDP, ApproxDP, LinearSVC, LogisticRegression, PureDP
 from privet.errors import DeclarationError, PrivetWarning, RegularizationRaised
 from privet.models.classifier import PrivateLinearClassifier
+from privet.models.row_wise import RowWise
 from privet.rows import checked_rows
 from tests.models.tables import MODEL_CLASSES, QUIET, three_classes, two_classes
 
@@ -168,7 +168,7 @@ def test_to_sklearn_predicts_the_same(model_class: type[PrivateLinearClassifier]
 
 def test_pipelines_and_searches_work_as_in_scikit_learn() -> None:
     x, y = two_classes()
-    pipeline = make_pipeline(FunctionTransformer(lambda table: table / 2.0), LogisticRegression())
+    pipeline = make_pipeline(RowWise(lambda table: table / 2.0), LogisticRegression())
     assert pipeline.fit(x, y).predict(x).shape == y.shape
     assert len(cross_val_score(LogisticRegression(**QUIET), x, y, cv=3)) == 3
     search = GridSearchCV(LogisticRegression(**QUIET), {"regularization": [0.1, 1.0]}, cv=2)
