@@ -6,6 +6,8 @@ The public names, loaded when they are first used, so that ``import privet`` sta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from privet._version import __version__
+
 if TYPE_CHECKING:
     from privet.evaluation import evaluate
     from privet.inference import confidence_intervals, fit_with_intervals
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from privet.privacy import ZCDP, ApproxDP, PureDP
     from privet.schema import Categorical, Label, Numeric, Person, Schema
     from privet.store import load, save
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "PureDP": "privet.privacy",
@@ -53,6 +53,7 @@ __all__ = [
     "Person",
     "PureDP",
     "Schema",
+    "__version__",
     "confidence_intervals",
     "evaluate",
     "fit_table",

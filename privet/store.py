@@ -1,14 +1,8 @@
-"""Model files: data, never code.
+"""Model files read: data, never code. ``privet.models.model_file`` has the format and the writer.
 
-    b"PRIVET\\x01\\n" | 8-byte length | header (JSON, UTF-8) | arrays (little-endian) | SHA-256
-
-The header names the model, its public parameters, its guarantee and each array's dtype and shape,
-and may hold the text of the schema that its columns were encoded by (``model.schema_``), and the
-steps of a pipeline before the model, from a closed list (``models/step_files.py``).
 Nothing in a file is executed; sizes are checked against the file before anything is allocated, the
 digest before anything is believed. The digest shows damage, not who wrote the file: keep model
-files where only people allowed to release models can write. Files are written beside their place,
-synced and renamed, so a crash leaves the old file or the new one.
+files where only people allowed to release models can write.
 """
 
 from __future__ import annotations
@@ -23,66 +17,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from privet._checks import norm_bound
-from privet._files import write_whole
-from privet.errors import DataError, DeclarationError
-from privet.models.row_wise import last_of, parted
-from privet.models.step_files import from_json, to_json
-from privet.privacy.budget import as_budget, budget_from_json
+from privet.errors import DataError
+from privet.features import features_from_json, kernel_from_json
+from privet.models.model_file import ARRAYS, HOMES, LABEL_KINDS, MAGIC, save, steps_from_json
+from privet.privacy.budget import budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
 from privet.privacy.kinds import regularization_of
 
-MAGIC = b"PRIVET\x01\n"
 DIGEST = hashlib.sha256().digest_size
 LARGEST_HEADER = 64 << 20
-ARRAYS = ("coef_", "intercept_")
-#: Every model that a file may name, and the room it lives in: a closed list.
-HOMES = {
-    "LogisticRegression": "privet.models",
-    "LinearSVC": "privet.models",
-    "KernelLogisticRegression": "privet.kernels",
-    "KernelSVC": "privet.kernels",
-    "LargeMarginGaussian": "privet.models",
-}
-# numeric, boolean and text labels; never objects
-LABEL_KINDS = "biufU"
+#: How the parts of a kernel model's file are read.
+PARTS = {"kernel": kernel_from_json, "features": features_from_json}
 
-
-def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to ``path``, all or nothing."""
-    write_whole(path, content(model))
-
-
-def content(model: Any) -> bytes:
-    """What the file of a fitted model holds."""
-    parts = parted(model)
-    model = last_of(model) if parts.last is not model else model
-    if type(model) is not _kind(type(model).__name__):
-        raise DeclarationError(f"{type(model).__name__} is not a model that Privet can save.")
-    check_is_fitted(model, "guarantee_")
-    names = (*ARRAYS, *model.released_arrays)
-    arrays = {name: np.asarray(getattr(model, name), dtype="<f8") for name in names}
-    header = {
-        "model": type(model).__name__,
-        "parameters": _parameters(model),
-        "guarantee": model.guarantee_.to_json(),
-        "classes": _labels_out(model.classes_),
-        "n_features": int(model.n_features_in_),
-        "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
-        "arrays": {name: list(array.shape) for name, array in arrays.items()},
-    }
-    schema = model.__dict__.get("schema_")
-    if schema is not None:  # public declarations, so that a reader can encode rows the same way
-        header["schema"] = str(schema)
-    if parts.schema is not None or parts.steps:
-        header["steps"] = to_json(parts)
-    text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
-    body = b"".join(
-        [MAGIC, len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in arrays.values())]
-    )
-    return body + hashlib.sha256(body).digest()
+__all__ = ["load", "save"]
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -103,42 +52,6 @@ def _kind(name: str) -> Any:
     """The class of this name; None where Privet has no such model."""
     home = HOMES.get(name)
     return None if home is None else getattr(import_module(home), name)
-
-
-def _parameters(model: Any) -> dict[str, Any]:
-    """Constructor parameters as plain values; the ledger stays with the curator."""
-    values = {k: v for k, v in model.get_params(deep=False).items() if k != "ledger"}
-    values["budget"] = as_budget(values["budget"]).to_json()
-    if values["classes"] is not None and not isinstance(values["classes"], str):
-        values["classes"] = _labels_out(np.asarray(values["classes"]))
-    if values["class_weight"] is not None:
-        values["class_weight"] = [
-            [_plain(label), float(weight)] for label, weight in values["class_weight"].items()
-        ]
-    return {name: _plain(value) for name, value in values.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple | list):  # column bounds, for example
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    to_json = getattr(value, "to_json", None)  # kernels and feature maps
-    if to_json is None and not isinstance(value, str | bool | int | float | dict | None):
-        raise DeclarationError(
-            f"A parameter of type {type(value).__name__} cannot be written to a model file."
-        )
-    return value if to_json is None else to_json()
-
-
-def _labels_out(labels: NDArray[Any]) -> dict[str, Any]:
-    if labels.dtype.kind == "O":
-        labels = np.array([str(label) for label in labels])
-    if labels.dtype.kind not in LABEL_KINDS:
-        raise DeclarationError(
-            f"Labels of type {labels.dtype} cannot be saved; use text or numbers."
-        )
-    return {"dtype": labels.dtype.str, "values": labels.tolist()}
 
 
 def _labels_in(record: dict[str, Any]) -> NDArray[Any]:
@@ -198,9 +111,9 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
         parameters["classes"] = _labels_in(parameters["classes"]).tolist()
     if parameters["class_weight"] is not None:
         parameters["class_weight"] = dict(parameters["class_weight"])
-    for name in ("kernel", "features"):
+    for name, read in PARTS.items():
         if isinstance(parameters.get(name), dict):
-            parameters[name] = _kernel_part(name, parameters[name])
+            parameters[name] = read(parameters[name])
     model = kind(**parameters)
     norm_bound(model.norm_bound)
     for name, array in _arrays((*ARRAYS, *model.released_arrays), header["arrays"], raw).items():
@@ -216,13 +129,7 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
         model.feature_names_in_ = np.array(names, dtype=object)
     if not model.is_consistent():
         raise DataError("The model file's arrays do not fit its classes and columns.")
-    return from_json(header["steps"], model) if "steps" in header else model
-
-
-def _kernel_part(name: str, record: dict[str, Any]) -> Any:
-    from privet.kernels import features_from_json, kernel_from_json
-
-    return kernel_from_json(record) if name == "kernel" else features_from_json(record)
+    return steps_from_json(header["steps"], model) if "steps" in header else model
 
 
 def _text(value: Any) -> str:

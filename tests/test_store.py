@@ -13,8 +13,10 @@ import pytest
 
 from privet import ZCDP, LogisticRegression, load, save
 from privet.errors import DataError, DeclarationError
+from privet.kernels.estimators import KERNEL_MODELS
+from privet.models import MODELS
 from privet.models.classifier import PrivateLinearClassifier
-from privet.store import MAGIC
+from privet.models.model_file import HOMES, MAGIC
 from tests.models.tables import MODEL_CLASSES, three_classes, two_classes
 
 
@@ -130,6 +132,22 @@ def test_12_headers_that_lie_are_refused(tmp_path: Path) -> None:
         rewritten(path, change)
         with pytest.raises(DataError):
             load(path)
+
+
+def test_a_file_may_name_every_model_and_no_other() -> None:
+    models = {**MODELS, **KERNEL_MODELS}
+    assert {name: kind.__module__ for name, kind in models.items()} == HOMES
+
+
+def test_a_class_derived_from_a_model_is_not_saved_as_the_model(tmp_path: Path) -> None:
+    class Derived(LogisticRegression):
+        """Predicts by code of its own, which a file cannot hold."""
+
+    x, y = two_classes(200)
+    for name in ("Derived", "LogisticRegression"):
+        Derived.__name__ = name
+        with pytest.raises(DeclarationError, match="not a model that Privet can save"):
+            save(Derived(9.0).fit(x, y), tmp_path / "model")
 
 
 def test_only_fitted_models_of_privet_are_saved(tmp_path: Path) -> None:

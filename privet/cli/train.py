@@ -147,7 +147,7 @@ def fit(unfitted: Any, schema: Schema, data: Path, what: str = "fitting", **show
 
 def deliver(fitted: Any, paid: Paid) -> None:
     """A released model on disk, then at its place."""
-    from privet.store import content
+    from privet.models.model_file import content
 
     paid.keep(MODEL, content(fitted))
     paid.deliver()

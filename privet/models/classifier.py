@@ -36,6 +36,7 @@ from privet.models.inputs import (
     table_shape,
     told_classes,
 )
+from privet.models.model_file import save
 from privet.models.standardize import (
     Stage,
     Standardization,
@@ -281,21 +282,6 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         """What a fit through a schema leaves that must carry it."""
         return (self,)
 
-    @property
-    def released_arrays(self) -> tuple[str, ...]:
-        """Names of the arrays that a model file keeps beside ``coef_`` and ``intercept_``."""
-        columns = () if self.standardize is None else ("center_", "scale_")
-        return (*columns, *self.map_arrays)
-
-    def is_consistent(self) -> bool:
-        """Whether the arrays of a model file fit its classes and columns."""
-        rows, d = self._score_rows(), (self.n_features_in_,)
-        fits = self.coef_.shape == (rows, self._width()) and self.intercept_.shape == (rows,)
-        if self.standardize is None or not fits:
-            return fits
-        shapes = self.center_.shape == d and self.scale_.shape == d
-        return shapes and bool((self.scale_ > 0.0).all())
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the released model to a file; see ``privet.save``.
 
@@ -303,8 +289,6 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         ----------
         path : path of the file
         """
-        from privet.store import save
-
         save(self, path)
 
     @abstractmethod

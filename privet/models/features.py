@@ -183,6 +183,23 @@ class FeaturedModel(PrivateModel):
         if self.standardize is None and not self.maps_rows:
             self._rows(data, np.zeros(table_shape(data)[0]))
 
+    # -- files ----------------------------------------------------------------------------------
+
+    @property
+    def released_arrays(self) -> tuple[str, ...]:
+        """Names of the arrays that a model file keeps beside ``coef_`` and ``intercept_``."""
+        columns = () if self.standardize is None else ("center_", "scale_")
+        return (*columns, *self.map_arrays)
+
+    def is_consistent(self) -> bool:
+        """Whether the arrays of a model file fit its classes and columns."""
+        rows, d = self._score_rows(), (self.n_features_in_,)
+        fits = self.coef_.shape == (rows, self._width()) and self.intercept_.shape == (rows,)
+        if self.standardize is None or not fits:
+            return fits
+        shapes = self.center_.shape == d and self.scale_.shape == d
+        return shapes and bool((self.scale_ > 0.0).all())
+
     # -- names ---------------------------------------------------------------------------------
 
     def _width(self) -> int:

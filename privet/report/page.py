@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-import privet
+from privet._version import __version__
 from privet.errors import DataError
 from privet.evaluation import Evaluation
 from privet.inference import Intervals
@@ -106,7 +106,7 @@ def render(
         if evaluation is None
         else evaluation_section(matching_evaluation(evaluation, model)),
         schema=getattr(model, "schema_", ""),
-        version=privet.__version__,
+        version=__version__,
     )
 
 

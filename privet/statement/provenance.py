@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import privet
+from privet._version import __version__
 from privet.privacy.curves import Curve
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Guarantee
@@ -251,7 +251,7 @@ def trust(guarantee: Guarantee, *, interactive: bool) -> Section:
     """Who must be trusted, and what can be asked."""
     asked = ("interactive" if interactive else "text") if guarantee.private else "void"
     kind = "interactive" if interactive else "one release"
-    version = privet.__version__
+    version = __version__
     return section(
         "trust",
         (

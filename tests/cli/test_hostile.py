@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from privet.cli import train as train_module
-from privet.store import MAGIC
+from privet.models.model_file import MAGIC
 from tests.cli.people import CANARY, misused, refused, run
 
 

@@ -16,12 +16,8 @@ ROOT = Path(privet.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
 #: What every room may open.
-WORDS = {"errors", "_checks", "_files", "_types"}
-BELOW_MECHANISMS = {
-    "_files",
-    "errors",
-    "_checks",
-    "_types",
+WORDS = {"errors", "_checks", "_files", "_types", "_version"}
+BELOW_MECHANISMS = WORDS | {
     "bisection",
     "schema",
     "losses",
@@ -52,6 +48,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "_checks": {"errors"},
     "_types": set(),
+    "_version": set(),
     "bisection": set(),
     "schema": WORDS,
     "losses": WORDS | {"bisection"},
@@ -82,11 +79,9 @@ ROOMS: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-#: Upward imports that are made when called, never when loaded: a fitted model saves itself, and the
-#: old addresses of the statement and of the ledger lead to the new ones.
+#: Upward imports that are made when called, never when loaded: the old addresses of the statement
+#: and of the ledger lead to the new ones.
 WHEN_CALLED = {
-    ("models", "store"),
-    ("kernels", "store"),
     ("privacy", "statement"),
     ("privacy", "ledger"),
 }

@@ -203,7 +203,7 @@ def test_a_model_file_cannot_ask_for_memory_or_smuggle_settings(tmp_path: Path) 
 def test_a_header_of_brackets_is_damage_not_a_crash(tmp_path: Path) -> None:
     import hashlib
 
-    from privet.store import MAGIC
+    from privet.models.model_file import MAGIC
 
     text = b"[" * 200_000
     body = MAGIC + len(text).to_bytes(8, "little") + text

@@ -23,8 +23,8 @@ from privet.cli.demo import write_table
 from privet.errors import DataError, DeclarationError
 from privet.models import LinearSVC, LogisticRegression
 from privet.models.encoder import SchemaEncoder
+from privet.models.model_file import steps_from_json
 from privet.models.row_wise import RowWise, last_of
-from privet.models.step_files import from_json
 from privet.report import render
 from privet.tuning import PartitionSearch
 from tests.cli.people import run
@@ -166,6 +166,6 @@ def test_a_file_cannot_name_what_is_not_on_the_list(step: list[Any]) -> None:
     model = LogisticRegression(9.0, classes=["no", "yes"]).fit(x, y)
     record = {"schema": None, "steps": [step], "columns": x.shape[1], "name": "model"}
     with pytest.raises(DataError):
-        from_json(record, model)
+        steps_from_json(record, model)
     with pytest.raises(DataError):  # before anything of that size is allocated
-        from_json({**record, "steps": [], "columns": 10**15}, model)
+        steps_from_json({**record, "steps": [], "columns": 10**15}, model)
