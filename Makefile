@@ -18,7 +18,7 @@ help:
 	@echo "make demo     every step on synthetic data: schema, model, statement, report"
 	@echo "make test     run the tests (WORKERS=n for n processes)"
 	@echo "make check    formatting, lint, strict types and tests: what a change must pass"
-	@echo "make bench    time the minimisers beside scikit-learn"
+	@echo "make bench    time the minimizers beside scikit-learn"
 	@echo "make format   rewrite the code in the project's format"
 	@echo "make clean    remove the environment, caches and the demo's output"
 

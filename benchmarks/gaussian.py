@@ -4,7 +4,7 @@
 
 The large-margin Gaussian classifier makes its features anew for each pass over the rows (and keeps
 what fits a fixed number of bytes); the contender is a plain softmax fit on the same lifted features
-held in memory. Same mechanism, noise, regularisation and tolerance. One thread; contenders take
+held in memory. Same mechanism, noise, regularization and tolerance. One thread; contenders take
 turns and medians of CPU times are compared. Memory is the peak that numpy allocates during a fit,
 beyond the table itself.
 """

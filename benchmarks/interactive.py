@@ -1,7 +1,7 @@
 """What an interactive answer costs, beside the linear algebra that it cannot do without.
 
 Writes ``interactive.md``: CPU seconds of 10,000 answers in batches of 100 beside one Cholesky
-factorisation of that size, of one more answer beside one triangular solve, and of answers from
+factorization of that size, of one more answer beside one triangular solve, and of answers from
 kernels of finite rank.
 
 Run: OPENBLAS_NUM_THREADS=1 python benchmarks/interactive.py
@@ -25,8 +25,8 @@ from privet import ZCDP
 from privet.answers.dual import kernel_minimum
 from privet.kernels import Gaussian, InteractivePredictor, Linear
 from privet.losses.margin import Logistic
-from privet.mechanisms.kernel_minimiser import KernelMinimiser
-from privet.risk import RegularisedRisk
+from privet.mechanisms.kernel_minimizer import KernelMinimizer
+from privet.risk import RegularizedRisk
 
 Array = NDArray[np.float64]
 # wide enough apart that the queries do not determine each other
@@ -51,7 +51,7 @@ def general() -> list[str]:
     return [
         "| what | CPU seconds | beside | CPU seconds | ratio | at most |",
         "|---|---|---|---|---|---|",
-        f"| {QUERIES:,} answers in batches of {BATCH} | {asked:.2f} | one Cholesky factorisation "
+        f"| {QUERIES:,} answers in batches of {BATCH} | {asked:.2f} | one Cholesky factorization "
         f"| {factored:.2f} | {asked / factored:.2f} | 25 |",
         f"| one answer after {QUERIES:,} | {one:.4f} | one triangular solve "
         f"| {solve:.4f} | {one / solve:.2f} | 3 |",
@@ -75,7 +75,7 @@ def answers(z: Array) -> tuple[float, float, int]:
 
 
 def algebra(z: Array) -> tuple[float, float]:
-    """One factorisation and one solve, in place on one matrix in Fortran order."""
+    """One factorization and one solve, in place on one matrix in Fortran order."""
     matrix = np.asfortranarray(KERNEL(z, z))
     matrix[np.diag_indices(len(z))] += 1e-9
     factor = partial(cholesky, matrix, lower=True, overwrite_a=True, check_finite=False)
@@ -106,17 +106,17 @@ def finite() -> list[str]:
     return lines
 
 
-def minimisers() -> list[str]:
+def minimizers() -> list[str]:
     """Logistic loss, Lam = 1e-3, to the certified gap."""
     lines = [
         "",
-        "| rows of the minimiser | CPU seconds | certified gradient | tolerance |",
+        "| rows of the minimizer | CPU seconds | certified gradient | tolerance |",
         "|---|---|---|---|",
     ]
     for n in (5_000, 20_000):
         x = np.random.default_rng(n).normal(size=(n, 5))
         y = np.where(x[:, 0] * x[:, 1] > 0, 1.0, -1.0)
-        known = KernelMinimiser(RegularisedRisk(Logistic(), 1e-3, 1.0), n)
+        known = KernelMinimizer(RegularizedRisk(Logistic(), 1e-3, 1.0), n)
         start = time.process_time()
         found = kernel_minimum(known.risk, KERNEL, x, y, known.tolerance)
         spent = time.process_time() - start
@@ -133,7 +133,7 @@ def main() -> None:
         f"thread, load average {os.getloadavg()[0]:.1f} at the start.",
         "",
     ]
-    lines += [*general(), *finite(), *minimisers()]
+    lines += [*general(), *finite(), *minimizers()]
     Path(__file__).with_suffix(".md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 

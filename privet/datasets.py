@@ -76,7 +76,7 @@ QUESTIONS = (
     ),
     Question(
         "occupation",
-        {"labourer": 8, "cleaning": 6, "farming": 3, "service": 12, "transport": 7, "operator": 8}
+        {"laborer": 8, "cleaning": 6, "farming": 3, "service": 12, "transport": 7, "operator": 8}
         | {"craft": 12, "clerical": 12, "sales": 9, "protective": 3, "care": 7, "technical": 5}
         | {"teaching": 4, "manager": 4},
         (-1.0, -1.3, -1.1, -0.8, -0.4, -0.3, 0.1, -0.1, 0.2, 0.4, 0.2, 0.7, 0.5, 1.3),
@@ -113,7 +113,7 @@ QUESTIONS = (
     Question("sex", {"female": 51, "male": 49}, (-0.3, 0.3)),
     Question(
         "region",
-        {"north": 18, "east": 20, "south": 26, "west": 24, "centre": 12},
+        {"north": 18, "east": 20, "south": 26, "west": 24, "center": 12},
         (0.0, -0.2, -0.1, 0.1, 0.3),
     ),
     Question(
@@ -189,13 +189,13 @@ def _census_numbers(
 class Answer:
     """A categorical column: its levels, the shares of skill and maturity in it, its effect.
 
-    Nine tenths of the people have binomial shares of the levels around ``centre``, the others even
+    Nine tenths of the people have binomial shares of the levels around ``center``, the others even
     ones. The log-odds of class 1 rise by ``effect`` from the first level to the last.
     """
 
     name: str
     words: str
-    centre: float
+    center: float
     skill: float
     maturity: float
     effect: float
@@ -224,7 +224,7 @@ ANSWERS = (
     ),
     Answer(
         "occupation",
-        "household labourer service farming operator transport craft clerical protective sales "
+        "household laborer service farming operator transport craft clerical protective sales "
         "technical care teaching manager",
         0.5,
         0.7,
@@ -235,7 +235,7 @@ ANSWERS = (
     Answer("housing", "free rented shared mortgage owned", 0.5, 0.3, 0.6, 1.5),
     Answer("sex", "female male", 0.5, 0.0, 0.0, 0.7),
     Answer("birthplace", " ".join(f"{i:02d}" for i in range(1, 31)), 0.03, -0.2, 0.0, -1.0),
-    Answer("region", "north east south west centre", 0.5, 0.0, 0.0, 0.0),
+    Answer("region", "north east south west center", 0.5, 0.0, 0.0, 0.0),
     Answer("health", "poor fair good excellent", 0.7, 0.2, -0.2, 0.5),
 )
 #: numbers in [0, 1): share of people who have one, and effect on the log-odds
@@ -287,7 +287,7 @@ def _chosen(
     hidden += chance * generator.normal(size=len(skill))
     steps = len(answer.levels) - 1
     cuts = np.arange(steps)
-    shares = 0.9 * binom.cdf(cuts, steps, answer.centre) + 0.1 * (cuts + 1) / (steps + 1)
+    shares = 0.9 * binom.cdf(cuts, steps, answer.center) + 0.1 * (cuts + 1) / (steps + 1)
     return np.digitize(hidden, ndtri(shares))
 
 

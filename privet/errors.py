@@ -2,7 +2,7 @@
 
     PrivetError
     |-- DeclarationError (ValueError)    a public parameter is missing, malformed or impossible
-    |   `-- InfeasibleBudget             the budget is too small for this regularisation
+    |   `-- InfeasibleBudget             the budget is too small for this regularization
     |-- DataError (ValueError)           the rows break what was declared; nothing was charged
     |-- BudgetExceeded                   the charge does not fit under the cap; nothing released
     |-- LedgerError (RuntimeError)       the ledger cannot be read, written or believed
@@ -10,7 +10,7 @@
     `-- MissingExtra (ImportError)       an optional package is needed; the message names the extra
 
     PrivetWarning (UserWarning)
-    `-- RegularizationRaised             the declared regularisation was below the proven floor
+    `-- RegularizationRaised             the declared regularization was below the proven floor
 
 A message says what was wrong, what was expected and what to do. It may quote public declarations
 (budgets, bounds, shapes) but never a value that comes from a row.
@@ -31,7 +31,7 @@ class DeclarationError(PrivetError, ValueError):
 
 
 class InfeasibleBudget(DeclarationError):
-    """The budget cannot pay for the Jacobian term at this regularisation."""
+    """The budget cannot pay for the Jacobian term at this regularization."""
 
 
 class DataError(PrivetError, ValueError):
@@ -47,7 +47,7 @@ class LedgerError(PrivetError, RuntimeError):
 
 
 class NotConverged(PrivetError, RuntimeError):
-    """The minimiser did not reach the gradient norm that the proof was given."""
+    """The minimizer did not reach the gradient norm that the proof was given."""
 
 
 class MissingExtra(PrivetError, ImportError):
@@ -59,7 +59,7 @@ class PrivetWarning(UserWarning):
 
 
 class RegularizationRaised(PrivetWarning):
-    """The declared regularisation was below the proven floor and has been raised to it."""
+    """The declared regularization was below the proven floor and has been raised to it."""
 
 
 _QUIET: ContextVar[bool] = ContextVar("privet-quiet", default=False)

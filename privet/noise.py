@@ -48,7 +48,7 @@ class Noise(Law):
 
     @abstractmethod
     def log_density(self, b: Array) -> Array:
-        """Log-density of each row of ``b``, without the normalising constant."""
+        """Log-density of each row of ``b``, without the normalizing constant."""
 
     @property
     @abstractmethod

@@ -60,7 +60,7 @@ class Randomness(ABC):
     def _units(self, words: Words) -> Array:
         """The upper 63 bits of each word as a number in (0, 1), fine where it is small.
 
-        52 bits are enough for an ordinary number. A small one would have neighbours so far apart
+        52 bits are enough for an ordinary number. A small one would have neighbors so far apart
         that its logarithm, a large noise, tells them apart on the public grid; so it gets the rest
         of its word and 52 bits more.
         """

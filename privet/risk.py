@@ -1,9 +1,9 @@
-"""The regularised empirical risk, split into what is public and what touches rows.
+"""The regularized empirical risk, split into what is public and what touches rows.
 
     J(theta) = (1/n) sum_i l(W x_i, y_i) + (Lam/2) |theta|^2 + <b, theta>/n
 
-``theta`` is the ``K x m`` matrix ``W`` written as one vector. Every coordinate is penalised, the
-intercept too: each proof uses strong convexity in every direction. ``RegularisedRisk`` holds no
+``theta`` is the ``K x m`` matrix ``W`` written as one vector. Every coordinate is penalized, the
+intercept too: each proof uses strong convexity in every direction. ``RegularizedRisk`` holds no
 rows. Its constants are functions of declarations; its kernels are what ``rows.sum`` adds up.
 """
 
@@ -14,14 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet._checks import norm_bound, positive
+from privet._moved import old_names
 from privet._types import Array, Targets
 from privet.losses import Loss
 from privet.rows.base import Block, Parts
 
 
 @dataclass(frozen=True)
-class RegularisedRisk:
-    """Loss, regularisation ``Lam`` of the mean objective, and the row norm bound ``R``."""
+class RegularizedRisk:
+    """Loss, regularization ``Lam`` of the mean objective, and the row norm bound ``R``."""
 
     loss: Loss
     regularization: float
@@ -53,11 +54,11 @@ class RegularisedRisk:
         return self.loss.curvature_bound * self.norm_bound**2
 
     def relative_curvature(self, n: int) -> float:
-        """``q = R^2/(n Lam)``: a row's squared norm relative to the whole regulariser."""
+        """``q = R^2/(n Lam)``: a row's squared norm relative to the whole regularizer."""
         return self.norm_bound**2 / (n * self.regularization)
 
-    def minimiser_sensitivity(self, n: int, gap: float = 0.0) -> float:
-        """Largest distance between two neighbours' minimisers, each known to gradient norm ``gap``.
+    def minimizer_sensitivity(self, n: int, gap: float = 0.0) -> float:
+        """Largest distance between two neighbors' minimizers, each known to gradient norm ``gap``.
 
         ``2 L R/(n Lam)`` for margins (Chaudhuri, Monteleoni and Sarwate 2011, Corollary 8), plus
         ``gap/Lam`` on either side.
@@ -86,7 +87,7 @@ class RegularisedRisk:
         return (block.pull_squares(weights.reshape(len(z), k * scores)).reshape(k, -1),)
 
     def hessian(self, block: Block, y: Targets, theta: Array) -> Parts:
-        """Sum of the loss's Hessian in ``theta``, shape (p, p), without the regulariser."""
+        """Sum of the loss's Hessian in ``theta``, shape (p, p), without the regularizer."""
         curvature = self.loss.hessian(block.scores(self._weights(theta)), y)
         scores = self.loss.scores
         parts = [[np.empty(0)] * scores for _ in range(scores)]
@@ -104,3 +105,6 @@ class RegularisedRisk:
             for b in range(a + 1):
                 parts[a][b] = parts[b][a] = block.gram(gradient[:, a] * gradient[:, b])
         return (np.block(parts) if scores > 1 else parts[0][0],)
+
+
+__getattr__ = old_names(__name__, {"RegularisedRisk": "privet.risk.RegularizedRisk"})

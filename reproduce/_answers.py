@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Tables = tuple[tuple[Array, Array], tuple[Array, Array]]
 
 
-def neighbours(n: int, lam: float) -> Tables:
+def neighbors(n: int, lam: float) -> Tables:
     """A table, and the same with one row's label turned."""
     rng = np.random.default_rng(n)
     x = rng.normal(size=(n, 2)) if lam < 1.0 else np.zeros((n, 2))
@@ -41,7 +41,7 @@ def transcript_losses(
     design = FunctionRelease(loss=loss, budget=budget, norm_bound=1.0, regularization=lam).design(
         len(tables[0][1]), 2
     )
-    facts = design.minimiser
+    facts = design.minimizer
     first, second = (kernel_minimum(facts.risk, kernel, x, y, facts.tolerance) for x, y in tables)
     claim, found, naive = 2.0 * function_rho(budget), [], []
     for _ in range(20):
@@ -101,7 +101,7 @@ def prediction_table() -> list[str]:
         "",
         "Covertype, class 2 against the rest, ten numbers scaled by declared ranges to [-1, 1];",
         "8,000 training rows, 200 public points without labels, 4,000 test rows; Gaussian kernel,",
-        "gamma = 2; regularisation by the public rule. Accuracy, mean of 3 draws.",
+        "gamma = 2; regularization by the public rule. Accuracy, mean of 3 draws.",
         "",
         "| budget | span | kernel_noise | tddl | interactive, function |",
         "|---|---|---|---|---|",

@@ -24,14 +24,14 @@ from privet.errors import RegularizationRaised
 from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms import Mechanism
-from privet.minimise import minimise
-from privet.risk import RegularisedRisk
+from privet.minimize import minimize
+from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows, checked_rows
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).parent
 SEED = 2011
-# The non-private twin: the smallest regularisation at which nothing changes any more.
+# The non-private twin: the smallest regularization at which nothing changes any more.
 TWIN_REGULARIZATION = 1e-6
 #: KDD Cup 1999: the 10 % file holds a tenth of these classes and all of the others.
 TENTHS = ("smurf", "neptune", "normal", "satan", "ipsweep", "portsweep", "nmap")
@@ -95,10 +95,10 @@ def private_error(
 
 
 def twin_error(loss: Loss, data: Data, *, count: int = 10, lam: float | None = None) -> Score:
-    """The same loss without noise, at ``lam`` or hardly regularised."""
-    risk, means = RegularisedRisk(loss, lam or TWIN_REGULARIZATION, 1.0), []
+    """The same loss without noise, at ``lam`` or hardly regularized."""
+    risk, means = RegularizedRisk(loss, lam or TWIN_REGULARIZATION, 1.0), []
     for train, test in folds(len(data.y), count, count):
-        theta = minimise(risk, rows_of(loss, data, train), tolerance=1e-8).certified()
+        theta = minimize(risk, rows_of(loss, data, train), tolerance=1e-8).certified()
         means.append(float(wrong(loss, theta[None, :], data.x[test], data.y[test])[0]))
     return score(means)
 

@@ -38,7 +38,7 @@ PAPER_2 = {
     ("zCDP", "output", "Huber"): (0.9915, 0.9936, 0.9948),
 }
 KDD_ROWS = (50_000, 150_000, 450_000)
-COLOURS = {"objective": "#1b6ca8", "output": "#c8553d"}
+COLORS = {"objective": "#1b6ca8", "output": "#c8553d"}
 #: the most that a mean length may be, relative to the variability interval
 LIMITS = {("zCDP", "logistic"): 1.03, ("zCDP", "Huber"): 1.03, ("pure", "logistic"): 1.05,
           ("pure", "Huber"): 1.10}  # fmt: skip
@@ -60,7 +60,7 @@ same run on 250 replicates. Reading: `coverage (length over VI)`.
 
 **What was chosen in sight of these rows.** The constants of the post-processing were chosen by
 looking at cells of this study, mostly pure ones of Adult with d = 10 and 37: the price of an error
-in the Hessian, which sets eta; how far the covariance is shrunk towards the Hessian's shape; full
+in the Hessian, which sets eta; how far the covariance is shrunk toward the Hessian's shape; full
 rather than half correction by the bootstrap. A narrower shrinkage looked better on Adult and
 covered as little as 0.91 on KDD99 with Huber loss, so KDD99 had its part too. The replicates of the
 tables were drawn after that, with other seeds.
@@ -263,7 +263,7 @@ def lines(
     """Ours and 2018's with the variability interval, for both mechanisms."""
     loss, kind = panel
     length, vi = ("first_length", "first_variability") if first else ("length", "variability")
-    for mechanism, colour in COLOURS.items():
+    for mechanism, color in COLORS.items():
         for construction, style in (("ours", "-"), ("wang2018", ":")):
             way = (kind, mechanism, loss)
             found = [one(results, way, construction=construction, **where(p)) for p in places]
@@ -272,10 +272,10 @@ def lines(
                 continue
             label = f"{mechanism}, {'ours' if construction == 'ours' else '2018'}"
             at = [p for p, _ in shown]
-            axis.plot(at, [r[length] for _, r in shown], style, color=colour, marker="o",
+            axis.plot(at, [r[length] for _, r in shown], style, color=color, marker="o",
                       markersize=3.5, label=label)  # fmt: skip
             if construction == "ours":
-                axis.plot(at, [r[vi] for _, r in shown], "x", color=colour, markersize=7,
+                axis.plot(at, [r[vi] for _, r in shown], "x", color=color, markersize=7,
                           label=f"{mechanism}, VI of ours")  # fmt: skip
 
 
@@ -287,7 +287,7 @@ def draw_coverage(results: list[Result]) -> None:
     axis.axhspan(0.945, 0.96, color="#dfe9f1", zorder=0)
     for i, r in enumerate(main):
         axis.errorbar(i, r["coverage"], 3 * r["coverage_se"], fmt="o", markersize=4,
-                      color=COLOURS[r["mechanism"]])  # fmt: skip
+                      color=COLORS[r["mechanism"]])  # fmt: skip
     labels = [f"{r['kind']} {r['loss']} d={r['d']}" for r in main]
     axis.set_xticks(range(len(main)), labels, rotation=90, fontsize=7)
     axis.set(ylabel="coverage of 95 % intervals", ylim=(0.92, 0.985))

@@ -67,10 +67,10 @@ def moments(
     return hessians, grams(table.z, weights * loss.margin_slope(margins) ** 2 / n)
 
 
-def minimisers(
+def minimizers(
     loss: MarginLoss, table: Distinct, weights: Array, lam: float, noise: Array, start: Array
 ) -> Array:
-    """The minimiser of each replicate's objective with linear term ``noise/n``: (k, m)."""
+    """The minimizer of each replicate's objective with linear term ``noise/n``: (k, m)."""
     z, n, m = table.z, table.n, table.z.shape[1]
 
     def gradient(thetas: Array, index: Array) -> Array:

@@ -2,7 +2,7 @@
 
 The 45,222 complete rows, encoded by ``reproduce.tables.ADULT`` with declared groups only, unit-norm
 rows, no intercept (each group of columns adds up to a constant). ``regularization="auto"``; 10
-folds and 20 draws on each. The paper's numbers are at epsilon = 0.1 with the best regularisation in
+folds and 20 draws on each. The paper's numbers are at epsilon = 0.1 with the best regularization in
 hindsight. The same with every column of the form, and with other groupings, separates what the
 encoding does from what the mechanism does. Writes ``adult.md`` and ``adult.png``.
 
@@ -36,7 +36,7 @@ FIRST = "objective, pure"
 WAYS = {
     FIRST: "Privet's default",
     "objective, zCDP": "rho = eps^2/2",
-    "output, pure": "noise on the minimiser",
+    "output, pure": "noise on the minimizer",
     "output, zCDP": "rho = eps^2/2",
     "wang2018, pure": "objective perturbation as in Wang, Kifer and Lee (2018)",
     "chaudhuri2011, pure": "objective perturbation as in Chaudhuri et al. (2011)",
@@ -57,7 +57,7 @@ VARIANTS: dict[str, dict[str, Column]] = {
         name: tables.ADULT_FULL[name] for name in ("workclass", "relationship", "race")
     },
 }
-COLOURS = {"objective": "#1b6ca8", "output": "#c8553d"}
+COLORS = {"objective": "#1b6ca8", "output": "#c8553d"}
 INTRO = """# UCI Adult
 
 Written by `python reproduce/adult.py`. Test error, mean of 10 folds and 20 draws on each, with the
@@ -65,7 +65,7 @@ standard error of the ten folds' means (most of it is the folds', which all colu
 45,222 complete rows; share of the larger class 0.752. `regularization="auto"`.
 
 Encoding: `reproduce.tables.ADULT`, {columns} columns in eight one-hot groups, as they are usual in
-labour statistics: age in decades, hours (under 35, 35-40, 41-49, 50 and more), schooling in five
+labor statistics: age in decades, hours (under 35, 35-40, 41-49, 50 and more), schooling in five
 levels, marriage in three, the six summary groups of the 1990 census' occupations, sex, capital gain
 (none, below and above 5,000, a tenth of the income that is asked for), capital loss (none, some).
 Employer, relationship, race, country of birth and the sampling weight are left out: each further
@@ -74,7 +74,7 @@ script runs, no count, mean, bound or category is read from the rows.
 
 **What was chosen in sight of this file.** `ADULT` was chosen among about twenty encodings whose
 errors were compared on folds of these same rows, and this table is one of six on which the
-constants of the default regularisation were measured (`default_rule.md`). Neither choice was
+constants of the default regularization were measured (`default_rule.md`). Neither choice was
 charged to a budget, and the errors of `ADULT` are a little optimistic for it. The last table shows
 how much hangs on the choice.
 
@@ -83,7 +83,7 @@ weight, written from the data set's documentation: numbers stay numbers, rare co
 column. It is what `privet train` uses.
 
 **What the paper's numbers compare with** is `ADULT_FULL`, every column one-hot as the paper encodes
-it. There the default rule, without hindsight, about equals the paper's best regularisation in
+it. There the default rule, without hindsight, about equals the paper's best regularization in
 hindsight. What the other encodings gain beyond that is due to fewer columns, not to the mechanism.
 """
 
@@ -150,14 +150,14 @@ def draw(
     """Error against epsilon, one panel per loss."""
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
     for axis, (loss, ways) in zip(axes, measured.items(), strict=True):
-        for how, colour in COLOURS.items():
+        for how, color in COLORS.items():
             for kind, style in (("pure", "-"), ("zCDP", "--")):
                 scores = ways[f"{how}, {kind}"]
                 axis.plot(
                     EPSILONS,
                     [score.mean for score in scores],
                     style,
-                    color=colour,
+                    color=color,
                     marker="o",
                     markersize=4,
                     label=f"{how}, {'pure eps' if kind == 'pure' else 'rho = eps²/2'}",
@@ -167,7 +167,7 @@ def draw(
                 PAPER[loss][how],
                 marker="*",
                 markersize=13,
-                color=colour,
+                color=color,
                 markeredgecolor="white",
                 linestyle="none",
                 label=f"{how}, Chaudhuri et al. 2011",
@@ -177,7 +177,7 @@ def draw(
                 marks[loss, how],
                 marker="s",
                 markersize=11,
-                color=colour,
+                color=color,
                 fillstyle="none",
                 linestyle="none",
                 label=f"{how}, all 103 columns, pure",
@@ -193,7 +193,7 @@ def draw(
     axes[0].set_ylabel("test error")
     axes[1].legend(frameon=False, fontsize=7.5, loc="upper right", bbox_to_anchor=(1.0, 0.88))
     figure.suptitle(
-        "UCI Adult, 45,222 rows, default regularisation. Lines: 31 grouped columns; "
+        "UCI Adult, 45,222 rows, default regularization. Lines: 31 grouped columns; "
         "squares and stars: every column of the form",
         fontsize=10,
     )
@@ -221,7 +221,7 @@ def main() -> None:
     notes = "\n".join(f"- {way}: {words}" for way, words in WAYS.items())
     ending = (
         f"The columns of the tables over eps:\n\n{notes}\n\n"
-        "All use the same rule for the regularisation.\n"
+        "All use the same rule for the regularization.\n"
     )
     write("adult.md", "\n".join([*pages, ending, "![error against eps](adult.png)\n"]))
     draw(measured, twins, marks)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _answers import Array, neighbours, prediction_table, transcript_losses
+from _answers import Array, neighbors, prediction_table, transcript_losses
 from scipy.sparse.linalg import eigsh
 
 from privet import ZCDP, ApproxDP, PureDP
@@ -28,7 +28,7 @@ from privet.kernels import Gaussian
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss
 from privet.mechanisms.distinguishing import Distinguishing, Space
 from privet.mechanisms.function import FunctionRelease
-from privet.mechanisms.kernel_minimiser import KernelMinimiser
+from privet.mechanisms.kernel_minimizer import KernelMinimizer
 from privet.mechanisms.projection import Projection, Stretch, prediction_stretch
 from privet.mechanisms.sparse_vector import SparseVector
 from privet.privacy import Budget
@@ -155,11 +155,11 @@ def gaussian_noise(t: int, eigenvalue: float) -> float:
 
 
 def transcripts() -> list[str]:
-    """The exact privacy loss of adaptive transcripts on real neighbouring tables."""
+    """The exact privacy loss of adaptive transcripts on real neighboring tables."""
     lines = [
         "## What transcripts give away",
         "",
-        "Two neighbouring tables (one row with the other label), their minimisers, and an",
+        "Two neighboring tables (one row with the other label), their minimizers, and an",
         "adaptive user (new places, places near the largest answer, near-copies). From the joint",
         "Gaussian law of the transcript: `2 rho` it really spends, against what is claimed. The",
         "last column is the same transcript answered with independent noise of the same size.",
@@ -173,7 +173,7 @@ def transcripts() -> list[str]:
         (LOSS, 200, 0.01, BUDGET),
     ]
     for loss, n, lam, budget in cases:
-        losses, naive = transcript_losses(neighbours(n, lam), budget, lam, KERNEL, loss)
+        losses, naive = transcript_losses(neighbors(n, lam), budget, lam, KERNEL, loss)
         lines.append(
             f"| {loss.name} | {n} | {lam:g} | {budget} | {len(losses)} | 120 | {max(losses):.4f} "
             f"| {max(naive):.1f} |"
@@ -189,9 +189,9 @@ def pinp() -> list[str]:
         "",
         "200 runs each, 300 queries; promised: all answers of a run within the bound with",
         "probability 0.95, and no more updates than B. The first two on one table of 3,000 rows;",
-        "the others with a stand-in for the minimiser that has the largest norm there can be.",
+        "the others with a stand-in for the minimizer that has the largest norm there can be.",
         "",
-        "| minimiser | budget | n | Lam | bound | largest error | runs beyond | B | most updates |",
+        "| minimizer | budget | n | Lam | bound | largest error | runs beyond | B | most updates |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     cases: list[tuple[Budget, int, float]] = [
@@ -204,7 +204,7 @@ def pinp() -> list[str]:
     for budget, n, lam in cases:
         design = sparse_vector(budget, lam, 300).design(n, 2)
         real = n <= 3_000
-        predict = fitted(design.minimiser) if real else longest(design.minimiser.norm)
+        predict = fitted(design.minimizer) if real else longest(design.minimizer.norm)
         worst, beyond, updates = 0.0, 0, 0
         for run in range(200):
             z = 1.5 * np.random.default_rng(run).normal(size=(300, 2))
@@ -221,8 +221,8 @@ def pinp() -> list[str]:
     return [*lines, ""]
 
 
-def fitted(facts: KernelMinimiser) -> Predict:
-    """The minimiser of a table of 3,000 rows."""
+def fitted(facts: KernelMinimizer) -> Predict:
+    """The minimizer of a table of 3,000 rows."""
     x = np.random.default_rng(3).normal(size=(facts.n, 2))
     y = np.where(x[:, 0] * x[:, 1] > 0, 1.0, -1.0)
     return kernel_minimum(facts.risk, KERNEL, x, y, facts.tolerance)
@@ -231,9 +231,9 @@ def fitted(facts: KernelMinimiser) -> Predict:
 def longest(norm: float) -> Predict:
     """A function of this norm."""
     rng = np.random.default_rng(4)
-    centres, c = 1.5 * rng.normal(size=(20, 2)), rng.normal(size=20)
-    c *= norm / math.sqrt(float(c @ KERNEL(centres, centres) @ c))
-    return lambda z: np.asarray(KERNEL(z, centres) @ c)
+    centers, c = 1.5 * rng.normal(size=(20, 2)), rng.normal(size=20)
+    c *= norm / math.sqrt(float(c @ KERNEL(centers, centers) @ c))
+    return lambda z: np.asarray(KERNEL(z, centers) @ c)
 
 
 def tdil() -> list[str]:
@@ -256,7 +256,7 @@ def tdil() -> list[str]:
         left = []
         for run in range(10):
             w = np.random.default_rng(run).normal(size=d)
-            w *= 0.5 * design.minimiser.norm / np.linalg.norm(w)
+            w *= 0.5 * design.minimizer.norm / np.linalg.norm(w)
             left.append(float(np.linalg.norm(linear_rounds(design, w, InsecureSeed(run)) - w)))
         errors.append(float(np.mean(left)))
         bounds.append(design.error)

@@ -2,7 +2,7 @@
 
 ``python reproduce/black_box_audit.py`` prints the table kept in ``black_box_audit.md``. Huber loss
 in one dimension goes through ``perturb_many``, the path of ``Mechanism.sample``; logistic loss in
-two needs a crowd of rows with multiplicities and follows the definition (draw, minimise).
+two needs a crowd of rows with multiplicities and follows the definition (draw, minimize).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Covertype, 7 kinds of forest: the large-margin Gaussian classifier beside linear models.
 
-Random splits of 500,000 training rows and 81,012 test rows. Ten measurements, standardised
-privately from the same budget by declared ranges; rows clipped to norm 3 (of ten standardised
+Random splits of 500,000 training rows and 81,012 test rows. Ten measurements, standardized
+privately from the same budget by declared ranges; rows clipped to norm 3 (of ten standardized
 columns about half the rows are longer). ``regularization="auto"`` everywhere. Beside it: linear
 softmax on the same ten columns and on all 54, and seven one-against-the-rest logistic models that
-share the budget as zCDP. The non-private twins minimise the same objective over the same features
-without noise, hardly regularised. Each accuracy goes to ``covertype_gaussian.json`` as soon as it
+share the budget as zCDP. The non-private twins minimize the same objective over the same features
+without noise, hardly regularized. Each accuracy goes to ``covertype_gaussian.json`` as soon as it
 is known, and what is there is not measured again: delete that file after a change. Writes
 ``covertype_gaussian.md``.
 
@@ -29,26 +29,26 @@ from numpy.typing import NDArray
 from privet import ApproxDP, LargeMarginGaussian, LogisticRegression, PureDP
 from privet.errors import RegularizationRaised
 from privet.losses.multiclass import sum_zero_basis
-from privet.minimise import minimise
-from privet.risk import RegularisedRisk
+from privet.minimize import minimize
+from privet.risk import RegularizedRisk
 
 TRAIN = 500_000
 CLASSES = list(range(1, 8))
 APPROX, PURE = ApproxDP(1.0, 1e-6), PureDP(1.0)
 NORM = 3.0
-TWIN = 1e-6  # regularisation of the non-private twins, in units of the squared norm bound
+TWIN = 1e-6  # regularization of the non-private twins, in units of the squared norm bound
 INTRO = """# Covertype, seven kinds of forest
 
 Written by `python reproduce/covertype_gaussian.py`. Accuracy on 81,012 test rows after training on
 500,000, mean and standard error over {splits} random splits with fresh noise each. Columns are
-standardised privately from the same budget by declared ranges, rows clipped to norm 3,
-`regularization="auto"`. "non-private" minimises the same objective over the same features without
-noise (and with hardly any regularisation).
+standardized privately from the same budget by declared ranges, rows clipped to norm 3,
+`regularization="auto"`. "non-private" minimizes the same objective over the same features without
+noise (and with hardly any regularization).
 """
 LEGEND = """
 With all 54 columns a linear model wins: the wilderness areas and soil types say more than products
 of measurements do. Among models of the ten measurements the Gaussian classifier is ahead, and what
-separates it from its non-private twin is the regularisation that its proof asks for, not the noise.
+separates it from its non-private twin is the regularization that its proof asks for, not the noise.
 Splitting the budget over one-against-the-rest models costs more than either.
 """
 
@@ -67,7 +67,7 @@ def labels() -> NDArray[np.int_]:
 
 
 def ranges(encoding: dict[str, Any]) -> dict[str, Any]:
-    """Private standardisation by the declared ranges of an encoding."""
+    """Private standardization by the declared ranges of an encoding."""
     low, high = ([getattr(c, end) for c in encoding.values()] for end in ("low", "high"))
     return {"standardize": "private", "column_bounds": (low, high), "norm_bound": NORM}
 
@@ -97,8 +97,8 @@ def twin(model: Any) -> Fit:
         ready = model.prepare(x, y)
         model.center_, model.scale_ = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-3)
         bound = ready.mechanism.norm_bound
-        risk = RegularisedRisk(ready.mechanism.loss, TWIN * bound**2, bound)
-        theta = minimise(risk, ready.rows, tolerance=1e-6 * bound).certified()
+        risk = RegularizedRisk(ready.mechanism.loss, TWIN * bound**2, bound)
+        theta = minimize(risk, ready.rows, tolerance=1e-6 * bound).certified()
         weights = sum_zero_basis(7) @ theta.reshape(6, -1)
         model.coef_, model.intercept_ = weights, np.zeros(7)
         if model.fit_intercept:

@@ -1,7 +1,7 @@
 """Covertype, class 2 against the rest, with kernels: accuracy against epsilon at delta = 1e-6.
 
 500,000 training rows, the other 81,012 for testing. ``KernelSVC`` with a Gaussian kernel: random
-features on columns that are scaled by declared centres and spreads, by private standardisation, or
+features on columns that are scaled by declared centers and spreads, by private standardization, or
 by declared spreads and declared column weights; landmarks that are uniform or privately placed.
 Each seed has its own features and noise. Releases come from the estimator's own plan on rows whose
 features are kept in memory. Each result is appended to ``covertype_kernels.jsonl`` when it is
@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from privet import ApproxDP
 from privet.features.fourier import default_frequencies
 from privet.kernels import KernelSVC
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.models.standardize import Ranges, Standardization
 from privet.privacy.budget import Budget
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows.mapped import FeatureMap, MappedRows
 
 matplotlib.use("Agg")
@@ -44,12 +44,12 @@ DELTA = 1e-6
 SEEDS = (1, 2, 3)
 LANDMARKS = 400
 MOMENTS_SHARE = 0.05  # of the budget, to place landmarks
-TWIN = 1e-6  # regularisation of the non-private twin
+TWIN = 1e-6  # regularization of the non-private twin
 TWIN_KEY = "without noise"
 KEPT = 6 << 30
 RESULTS = HERE / "covertype_kernels.jsonl"
 
-#: A centre and a spread for each number, round figures for this kind of terrain.
+#: A center and a spread for each number, round figures for this kind of terrain.
 DECLARED = {
     "Elevation": (3000, 300),
     "Aspect": (180, 100),
@@ -80,12 +80,12 @@ GROUPS = tuple(
 )
 
 DECLARED_WAY = "declared scaling"
-PRIVATE_WAY = "private standardisation"
+PRIVATE_WAY = "private standardization"
 WEIGHTED_WAY = "declared scaling and column weights"
 UNIFORM_WAY = "uniform landmarks"
 PLACED_WAY = "privately placed landmarks"
 CURVES = (DECLARED_WAY, WEIGHTED_WAY)
-COLOURS = {DECLARED_WAY: "#1b6ca8", WEIGHTED_WAY: "#c8553d"}
+COLORS = {DECLARED_WAY: "#1b6ca8", WEIGHTED_WAY: "#c8553d"}
 GAMMA = {DECLARED_WAY: 0.1, PRIVATE_WAY: 0.04, WEIGHTED_WAY: 0.1}
 
 
@@ -139,8 +139,8 @@ def random_features(forest: Forest, way: str, key: str, seed: int) -> float:
     seen = Seen(model, x, forest.codes)
     if key != TWIN_KEY:
         return seen.accuracy(plan.mechanism.run(seen.rows, plan.design).value)
-    risk = RegularisedRisk(seen.loss, TWIN, 1.0)
-    return seen.accuracy(minimise(risk, seen.rows, tolerance=1e-6).certified())
+    risk = RegularizedRisk(seen.loss, TWIN, 1.0)
+    return seen.accuracy(minimize(risk, seen.rows, tolerance=1e-6).certified())
 
 
 def landmarks(forest: Forest, way: str, key: str, seed: int) -> float:
@@ -236,16 +236,16 @@ def cell(by_seed: dict[int, float] | None) -> str:
 def draw(results: dict[str, dict[str, dict[int, float]]]) -> None:
     """Accuracy against epsilon: means, and every seed as a dot."""
     figure, axis = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
-    for way, colour in COLOURS.items():
+    for way, color in COLORS.items():
         found = {float(k): v for k, v in results.get(way, {}).items() if k != TWIN_KEY}
         line = {epsilon: np.mean(list(found[epsilon].values())) for epsilon in sorted(found)}
-        axis.plot(list(line), list(line.values()), color=colour, label=way)
+        axis.plot(list(line), list(line.values()), color=color, label=way)
         for epsilon, by_seed in found.items():
-            axis.plot([epsilon] * len(by_seed), list(by_seed.values()), ".", color=colour)
+            axis.plot([epsilon] * len(by_seed), list(by_seed.values()), ".", color=color)
         if TWIN_KEY in results.get(way, {}):
             twin = float(np.mean(list(results[way][TWIN_KEY].values())))
-            axis.axhline(twin, color=colour, linewidth=1, linestyle="--")
-            axis.text(0.05, twin + 0.001, "without noise", color=colour, fontsize=8)
+            axis.axhline(twin, color=color, linewidth=1, linestyle="--")
+            axis.text(0.05, twin + 0.001, "without noise", color=color, fontsize=8)
     for way, mark in ((PRIVATE_WAY, "s"), (UNIFORM_WAY, "v"), (PLACED_WAY, "^")):
         means = {float(k): np.mean(list(v.values())) for k, v in results.get(way, {}).items()}
         axis.plot(
@@ -266,10 +266,10 @@ INTRO = """# Covertype with kernels
 Written by `python reproduce/covertype_kernels.py`. Class 2 against the rest (share of the larger
 class 0.51), 500,000 training rows, accuracy on the other 81,012 (standard error 0.0014),
 delta = 1e-6. Means over seeds, each with its own features and noise, and the seeds themselves.
-`KernelSVC`, Gaussian kernel, with its default loss, regularisation, intercept (none) and number of
+`KernelSVC`, Gaussian kernel, with its default loss, regularization, intercept (none) and number of
 random features ({features}); {points} landmarks.
 
-- **{declared}**: ten numbers by declared centres and spreads in round figures (in the script), the
+- **{declared}**: ten numbers by declared centers and spreads in round figures (in the script), the
   44 yes-no columns as they are; gamma = {gamma_declared:g}.
 - **{weighted}**: the same with elevation times 3, region and soil times 1.5, slope, aspect and
   hillshade times 0.5; gamma = {gamma_weighted:g}.

@@ -1,4 +1,4 @@
-"""The constants of ``regularization="auto"``: regret against the best fixed regularisation.
+"""The constants of ``regularization="auto"``: regret against the best fixed regularization.
 
 With ``s = E|b_0|/(n R)`` the rule is ``Lam = tau R^2 s^k``, never below the floor of the
 calibration. For every table, number of rows, loss and epsilon the script measures the test error
@@ -343,9 +343,9 @@ def page() -> str:
     ]
     header = ["", "settings", "median", "mean", "90 %", "worst"]
     intro = (
-        "# The constants of the default regularisation\n\n"
+        "# The constants of the default regularization\n\n"
         "Written by `python reproduce/default_rule.py`. Regret: points of test error above the "
-        "best regularisation of the grid, which is known only in hindsight (and is partly luck: "
+        "best regularization of the grid, which is known only in hindsight (and is partly luck: "
         "the best of several noisy averages). Laplace noise at pure eps, Gaussian noise at "
         "rho = eps^2/2; eps from 0.05 to 4; from 1,000 rows to all that the tables have. "
         '"other tables\'" judges each table by the constant that the other tables would choose.\n\n'

@@ -63,8 +63,8 @@ class Population:
         """Probabilities of (group, class, score); groups differ by a shift of their scores."""
         out = np.zeros((len(GROUPS), 2, len(ATOMS)))
         for g, share in enumerate(self.shares):
-            for c, centre in enumerate((self.negative_score, self.positive_score)):
-                density = SHAPES[self.shape].pdf(ATOMS - centre - self.shift * g)
+            for c, center in enumerate((self.negative_score, self.positive_score)):
+                density = SHAPES[self.shape].pdf(ATOMS - center - self.shift * g)
                 weight = self.positive if c else 1.0 - self.positive
                 out[g, c] = share * weight * density / density.sum()
         return out.ravel()

@@ -2,8 +2,8 @@
 
 Replicates are drawn with replacement from a fixed population (made-up Gaussian classes, and
 measurements of Covertype); each is fitted with intervals under one budget, with columns
-standardised privately from the same budget. The target of a replicate is the minimiser of the
-regularised risk over the whole population, in features made with the centers and scales that this
+standardized privately from the same budget. The target of a replicate is the minimizer of the
+regularized risk over the whole population, in features made with the centers and scales that this
 replicate released. Lengths are compared with the variability interval, 2 x 1.96 standard deviations
 of ``estimate - target`` over the replicates. Noise is seeded, so that the page can be made again.
 Each cell goes to ``gaussian_intervals.json`` when it is done, and what is there is not measured
@@ -30,7 +30,7 @@ from privet import ZCDP, ApproxDP, LargeMarginGaussian, PureDP, fit_with_interva
 from privet.errors import RegularizationRaised
 from privet.inference import Intervals
 from privet.inference.released_model import released_model
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.privacy import Budget
 
 POPULATION, POINTS = 100_000, 4
@@ -41,11 +41,11 @@ FOREST_BOUNDS = ([1500.0, 0.0, 0.0], [4000.0, 8000.0, 255.0])
 INTRO = """# Intervals of the Gaussian classifier
 
 Written by `python reproduce/gaussian_intervals.py`: {replicates} replicates of each cell, drawn
-with replacement from a population of {population:,} rows; one budget for standardisation, fit and
+with replacement from a population of {population:,} rows; one budget for standardization, fit and
 intervals, the default share. "forest" is Covertype (elevation, distance to roads, shade; spruce and
 lodgepole pine, and all else as a third class; with ten columns all its rows, measurements and
-classes, {few} replicates), "made up" overlapping Gaussian classes. The target is the minimiser of
-the regularised risk over the population for the released centers and scales.
+classes, {few} replicates), "made up" overlapping Gaussian classes. The target is the minimizer of
+the regularized risk over the population for the released centers and scales.
 Coverage of nominal 95 %: the mean over all coefficients with its standard error over replicates,
 the least and the largest coefficient's; of decision values at {points} public points (for more
 classes, differences of two classes' values). Length: the mean over coefficients of the mean length
@@ -154,7 +154,7 @@ def measured(cell: Cell, replicates: int) -> dict[str, Any]:
             )
         risk = released_model(model).design.risk
         everyone = model._rows(x, risk.loss.targets(y))
-        best = minimise(risk, everyone, tolerance=1e-6, start=best).certified()
+        best = minimize(risk, everyone, tolerance=1e-6, start=best).certified()
         for one, hits in ((found, covered), (decisions(found, points), decided)):
             truth = one.named.directions @ best
             hits.append((one.lower <= truth) & (truth <= one.upper))

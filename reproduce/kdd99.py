@@ -3,7 +3,7 @@
 70,000 connections drawn without repetition from the 10 % file in the shares of the full file: the
 seven large classes are a tenth in that file, the others complete. ``regularization="auto"``;
 10 folds and 20 draws on each. The paper's numbers are at epsilon = 0.1 with the best
-regularisation in hindsight; the last table does the same here. Writes ``kdd99.md``.
+regularization in hindsight; the last table does the same here. Writes ``kdd99.md``.
 
 Run: python reproduce/kdd99.py   (needs PRIVET_DATA; about ten minutes)
 """
@@ -43,14 +43,14 @@ is read from the rows.
 
 **What was chosen in sight of this file.** `KDDCUP99` was chosen among about seven encodings whose
 errors were compared on rows of this file, and this table is one of six on which the constants of
-the default regularisation were measured (`default_rule.md`). Neither choice was charged to a
+the default regularization were measured (`default_rule.md`). Neither choice was charged to a
 budget; the errors are a little optimistic for it. `KDDCUP99_FULL` is what the paper's numbers
 compare with.
 """
 ENDING = """
 What separates the Huber numbers from the paper's: columns and hindsight. Each column costs noise,
 so with every feature in ({full} columns; the paper has 119) the default rule does worse than with
-{columns}. And the paper reports its best regularisation in hindsight, with constants of the
+{columns}. And the paper reports its best regularization in hindsight, with constants of the
 encoding (the largest value of each column) that were read from the data without being charged.
 The last table gives Privet the same hindsight: what is left beside the paper's line is the
 calibration and the scale of the columns.
@@ -58,7 +58,7 @@ calibration and the scale of the columns.
 
 
 def error(loss: Loss, budget: Budget, how: str, data: Data, lam: float | None = None) -> object:
-    """Mean test error of one way, at the default rule or a fixed regularisation."""
+    """Mean test error of one way, at the default rule or a fixed regularization."""
     mechanism = MECHANISMS[how](loss, budget, regularization="auto" if lam is None else lam)
     found = private_error(mechanism, data)
     tell(f"{data.name} {loss.name} {how} {budget} {lam or 'auto'}: {found}")

@@ -1,4 +1,4 @@
-"""Private tuning on KDD Cup 1999: four ways to choose a regularisation, as learning curves.
+"""Private tuning on KDD Cup 1999: four ways to choose a regularization, as learning curves.
 
 Chaudhuri, Monteleoni and Sarwate (2011, section 7.3, Figures 4-5) tune by their Algorithm 4 on rows
 divided among five candidates. Here the same division, as far as the 10 % file allows (up to 88,000
@@ -32,8 +32,8 @@ from _common import HERE, SEED, Data, rows_of, table, tell, write, wrong
 from privet import LinearSVC, LogisticRegression
 from privet.errors import PrivetWarning
 from privet.losses import HuberHinge, Logistic
-from privet.minimise import minimise
-from privet.risk import RegularisedRisk
+from privet.minimize import minimize
+from privet.risk import RegularizedRisk
 from privet.tuning import PartitionSearch, RandomStoppingSearch
 
 EPSILONS = (0.01, 0.05, 0.1)
@@ -77,8 +77,8 @@ def error(method: str, loss: str, epsilon: float, n: int, data: Data, draw: int)
     if method == "not private":
         errors = []
         for candidate in CANDIDATES:
-            risk = RegularisedRisk(LOSSES[loss], candidate["regularization"], 1.0)
-            theta = minimise(risk, rows_of(LOSSES[loss], data, train), tolerance=1e-7).certified()
+            risk = RegularizedRisk(LOSSES[loss], candidate["regularization"], 1.0)
+            theta = minimize(risk, rows_of(LOSSES[loss], data, train), tolerance=1e-7).certified()
             errors.append(wrong(LOSSES[loss], theta[None, :], data.x[test], data.y[test])[0])
         return float(min(errors))
     model = released(method, loss, epsilon, n, seed=1_000 * (draw + 1)).fit(

@@ -22,12 +22,12 @@ from privet import ZCDP, ApproxDP
 from privet.bisection import largest
 from privet.losses import Logistic, Softmax
 from privet.mechanisms import ObjectivePerturbation
-from privet.minimise import minimise
-from privet.risk import RegularisedRisk
+from privet.minimize import minimize
+from privet.risk import RegularizedRisk
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 DELTA = 1e-5
-TWIN = 1e-5  # regularisation of the non-private twins
+TWIN = 1e-5  # regularization of the non-private twins
 INTRO = """# MNIST, ten digits, linear models
 
 Written by `python reproduce/mnist.py`. Accuracy of one release on the 10,000 test images, trained
@@ -82,19 +82,19 @@ def twins(train: Data, test: Data) -> tuple[float, float]:
     """Both models without noise."""
     every: NDArray[np.intp] = np.arange(len(train.y))
     loss = Softmax(10)
-    theta = plain(RegularisedRisk(loss, TWIN, 1.0), train, every)
+    theta = plain(RegularizedRisk(loss, TWIN, 1.0), train, every)
     joint = 1.0 - float(wrong(loss, theta[None, :], test.x, test.y)[0])
     tell(f"softmax, non-private: {joint:.4f}")
-    risk = RegularisedRisk(Logistic(), TWIN, 1.0)
+    risk = RegularizedRisk(Logistic(), TWIN, 1.0)
     thetas = np.stack([plain(risk, against(digit, train), every) for digit in range(10)])
     apart = float(((thetas @ test.x.T).argmax(axis=0) == test.y).mean())
     tell(f"one against the rest, non-private: {apart:.4f}")
     return joint, apart
 
 
-def plain(risk: RegularisedRisk, data: Data, index: NDArray[np.intp]) -> Array:
-    """The minimiser without noise."""
-    return minimise(risk, rows_of(risk.loss, data, index), tolerance=1e-6).certified()
+def plain(risk: RegularizedRisk, data: Data, index: NDArray[np.intp]) -> Array:
+    """The minimizer without noise."""
+    return minimize(risk, rows_of(risk.loss, data, index), tolerance=1e-6).certified()
 
 
 def cell(accuracy: float) -> str:

@@ -3,7 +3,7 @@
 The same model, mechanism and budgets twice. "pixels": each image divided by its own norm, 784
 columns. "histograms": gradient-orientation histograms of 7 x 7 cells and 8 directions, square
 roots, unit norm, 392 columns (``reproduce.tables.orientation_histograms``); a fixed function of one
-image that was learnt from nothing, so it costs no privacy. delta = 1e-5, no intercept,
+image that was learned from nothing, so it costs no privacy. delta = 1e-5, no intercept,
 ``regularization="auto"``, the standard split of 60,000 and 10,000. Accuracies go to
 ``mnist_softmax.jsonl`` one by one, and what is there is not measured again: delete that file after
 a change. Writes ``mnist_softmax.md``.
@@ -26,14 +26,14 @@ from numpy.typing import NDArray
 from privet import ApproxDP, LogisticRegression
 from privet.losses import Softmax
 from privet.losses.multiclass import sum_zero_basis
-from privet.minimise import minimise
-from privet.risk import RegularisedRisk
+from privet.minimize import minimize
+from privet.risk import RegularizedRisk
 from privet.rows import checked_rows
 
 DELTA = 1e-5
 KNOWN = HERE / "mnist_softmax.jsonl"
 EPSILONS = {"histograms": (0.5, 1.0), "pixels": (1.0, 4.0)}
-TWIN = 1e-5  # regularisation of the non-private twins
+TWIN = 1e-5  # regularization of the non-private twins
 INTRO = """# MNIST, ten digits, linear softmax on pixels and on public features
 
 Written by `python reproduce/mnist_softmax.py`. Accuracy on the 10,000 test images after training on
@@ -66,7 +66,7 @@ def twin(data: tuple[Array, ...]) -> float:
     x, y, test_x, test_y = data
     loss = Softmax(10)
     rows = checked_rows(x, loss.targets(y.astype(np.int_)), norm_bound=1.0)
-    theta = minimise(RegularisedRisk(loss, TWIN, 1.0), rows, tolerance=1e-6).certified()
+    theta = minimize(RegularizedRisk(loss, TWIN, 1.0), rows, tolerance=1e-6).certified()
     weights = sum_zero_basis(10) @ theta.reshape(9, -1)
     return float(((test_x @ weights.T).argmax(axis=1) == test_y).mean())
 

@@ -2,7 +2,7 @@
 
 Their noise matrix has density proportional to ``exp(-(eps/2) |b|)`` for rows in the unit ball. As
 printed one matrix is shared by all classes: it then moves no difference between classes, which is
-all that a prediction depends on (so does their trace regulariser), and the classifier carries no
+all that a prediction depends on (so does their trace regularizer), and the classifier carries no
 noise. Here the paper is read as generously as possible: the same law in every dimension of the
 sum-zero subspace, and a ridge. That is still too little noise, see ``docs/errata.md``.
 """

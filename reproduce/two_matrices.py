@@ -4,7 +4,7 @@ Guarantee
 ---------
 As in ``matrix.py``, with their constants: each matrix is a query of its own with half the budget
 (Algorithm 2, Lemma 1), of sensitivity twice the largest row's contribution over ``n`` (Lemmas 2-5;
-``sqrt2`` times would do), with noise on all ``p^2`` entries, symmetrised afterwards.
+``sqrt2`` times would do), with noise on all ``p^2`` entries, symmetrized afterwards.
 """
 
 from __future__ import annotations
@@ -90,6 +90,6 @@ class TwoMatrices(SecondMoments):
 
     @staticmethod
     def _triangular(design: MatrixDesign) -> Noise:
-        """The noise that is left in the triangle after symmetrising, by its size."""
+        """The noise that is left in the triangle after symmetrizing, by its size."""
         entries = 2 * triangle(design.side)
         return NOISES["gaussian"](design.noise.coordinate_sd, entries)

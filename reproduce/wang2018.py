@@ -1,6 +1,6 @@
 """Coverage and length of private confidence intervals (Wang, Kifer and Lee 2018, section 7).
 
-As in the paper, the table stands for the population: ``theta0`` is its minimiser, each bootstrap
+As in the paper, the table stands for the population: ``theta0`` is its minimizer, each bootstrap
 replicate is a sample, on which the model is fitted privately and its intervals are computed. The
 variability interval of a coefficient is what its released values keep 95 times in 100: no interval
 can be shorter. Replicates are multinomial weights on the distinct rows (``_weighted.py``); fits,
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import tables
 from _common import HERE, kdd99, tell
-from _weighted import Distinct, distinct, minimisers, moments
+from _weighted import Distinct, distinct, minimizers, moments
 from tables.columns import Column, each
 from two_matrices import TwoMatrices
 
@@ -41,7 +41,7 @@ from privet.randomness import InsecureSeed
 
 RESULTS = HERE / "wang2018.json"
 SEED = 2018
-LAM = 0.002  # c = 0.001 of the paper, whose regulariser is c |theta|^2
+LAM = 0.002  # c = 0.001 of the paper, whose regularizer is c |theta|^2
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "Huber": HuberHinge(1.0)}
 LEVEL = 0.95
 BATCH = 250
@@ -124,7 +124,7 @@ def measure(cell: Cell) -> dict[str, Any]:
     seed = zlib.crc32(cell.key.encode())
     generator, noise = np.random.default_rng(seed), InsecureSeed(seed)
     everyone = rows.counts[None, :].astype(float)
-    truth = minimisers(loss, rows, everyone, LAM, np.zeros((1, m)), np.zeros(m))[0]
+    truth = minimizers(loss, rows, everyone, LAM, np.zeros((1, m)), np.zeros(m))[0]
     thetas, halves = [], []
     for first in range(0, cell.draws, BATCH):
         count = min(BATCH, cell.draws - first)
@@ -147,8 +147,8 @@ def fitted(
     loss, k = LOSSES[cell.loss], len(weights)
     b = design.main.sample(noise, k)
     if cell.mechanism == "output":
-        return minimisers(loss, rows, weights, LAM, np.zeros_like(b), truth) + b
-    found = minimisers(loss, rows, weights, LAM, b, truth)
+        return minimizers(loss, rows, weights, LAM, np.zeros_like(b), truth) + b
+    found = minimizers(loss, rows, weights, LAM, b, truth)
     return found if design.gap is None else found + design.gap.sample(noise, k)
 
 

@@ -3,7 +3,7 @@
 Public quantities only, no table. Left: the expected norm of the noise in the objective against the
 number of parameters, for pure epsilon = 1, (1, 1e-6) and the rho that converts to (1, 1e-6).
 Right: the least noise on the released vector, objective against output perturbation, as the
-regularisation varies.
+regularization varies.
 
 Run: python reproduce/which_noise.py
 """
@@ -73,7 +73,7 @@ def main() -> None:
     left.set_title("Which noise: Laplace for few, Gaussian for many", loc="left")
     for name, norms in released_norms(lams, 100).items():
         right.loglog(lams, norms, label=name)
-    right.set(xlabel="regularisation Lam", ylabel="noise on 100 released numbers")
+    right.set(xlabel="regularization Lam", ylabel="noise on 100 released numbers")
     right.set_title(f"Which mechanism: {N:,} rows, pure epsilon = 1", loc="left")
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)

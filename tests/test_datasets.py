@@ -56,7 +56,7 @@ def test_census_is_seeded() -> None:
     assert not np.array_equal(x, other_x)
 
 
-def test_census_can_be_learnt_but_not_by_guessing() -> None:
+def test_census_can_be_learned_but_not_by_guessing() -> None:
     x, y = datasets.census_like(16_000, seed=1)
     assert 0.22 < y.mean() < 0.28
     model = LogisticRegression(C=10.0, max_iter=300).fit(x[:12_000], y[:12_000])

@@ -54,10 +54,10 @@ def test_discrete_noise_stays_on_the_grid() -> None:
     assert not np.signbit(noisy[noisy == 0.0]).any()
 
 
-def test_discrete_noise_has_its_variance_and_centre() -> None:
+def test_discrete_noise_has_its_variance_and_center() -> None:
     """Fresh draws; two-sided false alarm rate 1e-6 in all; 5 % less noise would be refused."""
-    k, scale, centre = 20_000, 0.75, 4.0
-    noise = add_discrete_gaussian(np.full(k, centre), scale, -12) - centre
+    k, scale, center = 20_000, 0.75, 4.0
+    noise = add_discrete_gaussian(np.full(k, center), scale, -12) - center
     squares = float((noise**2).sum()) / scale**2
     assert chi2.ppf(1e-7, k) < squares < chi2.isf(1e-7, k)
     assert not chi2.ppf(1e-7, k) < squares * 0.9**2 < chi2.isf(1e-7, k)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privet.errors import DataError
 from privet.losses import Logistic, Softmax
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows.arrays import checked_rows
 from privet.rows.mapped import MappedRows
 
@@ -41,7 +41,7 @@ def test_sums_are_those_of_the_mapped_table(kind: Any, constant: float | None) -
     y = Logistic().targets(rng.integers(0, 2, 9000))
     lazy = MappedRows(kind(x), y, Squares(3), constant=constant)
     whole = checked_rows(Squares(3)(x), y, norm_bound=1.0, intercept=constant is not None)
-    risk = RegularisedRisk(Logistic(), 0.1, 1.0)
+    risk = RegularizedRisk(Logistic(), 0.1, 1.0)
     theta = rng.normal(size=lazy.m)
     for kernel, at in ((risk.gradients, theta[None]), (risk.hessian, theta)):
         for ours, theirs in zip(lazy.sum(kernel, at), whole.sum(kernel, at), strict=True):
@@ -57,7 +57,7 @@ def test_a_map_may_lay_its_features_out_as_it_likes(layout: Any) -> None:
 
     rng = np.random.default_rng()
     x, y = rng.normal(size=(9000, 3)), rng.integers(0, 3, 9000)
-    risk = RegularisedRisk(Softmax(3), 0.1, 1.0)
+    risk = RegularizedRisk(Softmax(3), 0.1, 1.0)
     theta = rng.normal(size=12)
     for kernel, at in (
         (risk.gradients, theta[None]),

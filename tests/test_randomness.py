@@ -133,7 +133,7 @@ class Tail(Fixed):
 
 def test_small_numbers_are_as_fine_as_ordinary_ones() -> None:
     """An exponential in the far tail takes values closer together than the public grid."""
-    rare, step = 2, 1 << 42  # a draw of probability 2^-63, and neighbours in its refinement
+    rare, step = 2, 1 << 42  # a draw of probability 2^-63, and neighbors in its refinement
     ends = [Tail(rare, more).gammas(1, 1)[0] for more in (0, (1 << 64) - 1)]
     assert ends[0] - ends[1] == pytest.approx(math.log(2.0))
     near = [Tail(rare, (1 << 63) + more).gammas(1, 1)[0] for more in (0, step)]

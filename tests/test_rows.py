@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from privet.errors import DataError, DeclarationError
 from privet.losses import Logistic, Loss, Softmax
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows, Block, Rows, checked_rows
 from privet.rows.arrays import MOST_BLOCK_ROWS, block_rows
 from privet.rows.ball import in_ball
@@ -69,7 +69,7 @@ def _long_indices(x: sp.csr_array) -> sp.csr_array:
 
 def everything(rows: Rows, loss: Loss, theta: Array) -> Array:
     """Several gradients, their covariance and the Hessian, one after another."""
-    risk = RegularisedRisk(loss, 1.0, 1.0)
+    risk = RegularizedRisk(loss, 1.0, 1.0)
     thetas = np.stack([theta, -theta, 0.3 * theta])
     parts = (
         *rows.sum(risk.gradient_covariance, theta),
@@ -148,7 +148,7 @@ def test_no_row_passes_the_bound(
     most = limit * (np.sqrt(2.0) if intercept else 1.0)
     for table in (x, sp.csr_array(x)):
         rows = checked_rows(table, np.ones(5), norm_bound=limit, intercept=intercept)
-        # rounding of a sum of m squares, which the minimiser's rounding floor pays for
+        # rounding of a sum of m squares, which the minimizer's rounding floor pays for
         assert (row_norms(rows) <= most * (1.0 + (m + 8) * 2.0**-53)).all()
 
 

@@ -1,7 +1,7 @@
 """What the three ways of answering with a kernel share: declarations, checks, one charge.
 
     declarations -> event -> does it fit under the cap? -> NaN refused -> ledger reserves
-    -> labels encoded, minimiser, noise -> ledger settles
+    -> labels encoded, minimizer, noise -> ledger settles
 
 Two classes only: the theorems are about one prediction ``<w, phi(z)>`` per query.
 """

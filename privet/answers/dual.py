@@ -1,4 +1,4 @@
-"""The minimiser of a kernel risk, to a certified distance.
+"""The minimizer of a kernel risk, to a certified distance.
 
     J(w) = (1/n) sum_i l(y_i <w, phi(x_i)>) + (Lam/2) |w|^2,     w = sum_j beta_j phi(x_j)
 
@@ -8,7 +8,7 @@ the conjugates cancel by Fenchel and Young. So ``|w - w*| <= sqrt(2 gap/Lam) = |
 in the kernel's own space that is computed from coefficients, without the difference of two large
 values. It is also ``|grad J(w)|/Lam``. Newton's method in that space, its systems solved by
 conjugate gradients in the kernel's inner product: one product with the Gram matrix per step, no
-factorisation. The path that the solver takes is not released.
+factorization. The path that the solver takes is not released.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from privet._types import Array
 from privet.errors import DeclarationError, NotConverged
 from privet.features.kernel import Kernel, count
 from privet.losses.margin import HingeLoss, MarginLoss
-from privet.mechanisms.kernel_minimiser import COEFFICIENTS
-from privet.minimise.certified import one_thread
-from privet.risk import RegularisedRisk
+from privet.mechanisms.kernel_minimizer import COEFFICIENTS
+from privet.minimize.certified import one_thread
+from privet.risk import RegularizedRisk
 
 # A quadratic phase takes a handful of steps and the damped phase a few dozen; the cap stops only a
 # kernel that is not positive semidefinite.
@@ -60,7 +60,7 @@ class Expansion:
         """``<w, phi(z_i)>``, a block of rows at a time."""
         out = np.zeros(count(z))
         if not len(self.coefficients):
-            return out  # the minimiser is zero: that must look like any other
+            return out  # the minimizer is zero: that must look like any other
         step = max(1, (1 << 24) // max(len(self.coefficients), 1))
         for start in range(0, len(out), step):
             part = slice(start, start + step)
@@ -68,7 +68,7 @@ class Expansion:
         return out
 
     def __reduce__(self) -> Any:
-        raise TypeError("A kernel minimiser is made of training rows and is not pickled.")
+        raise TypeError("A kernel minimizer is made of training rows and is not pickled.")
 
 
 @dataclass
@@ -82,9 +82,9 @@ class _State:
 
 @one_thread
 def kernel_minimum(
-    risk: RegularisedRisk, kernel: Kernel, x: Any, targets: Array, tolerance: float
+    risk: RegularizedRisk, kernel: Kernel, x: Any, targets: Array, tolerance: float
 ) -> Expansion:
-    """The minimiser with ``|grad J| <= tolerance`` in the kernel's space; raises or returns.
+    """The minimizer with ``|grad J| <= tolerance`` in the kernel's space; raises or returns.
 
     ``targets`` are -1 and +1. Memory is ``8 n^2`` bytes up to ``LARGEST_HELD``; beyond that
     the Gram matrix is computed anew for every product.
@@ -101,7 +101,7 @@ def kernel_minimum(
     state, gradient = search.run(state, tolerance, MOST_STEPS)
     if gradient > tolerance or not search.small(state):
         raise NotConverged(
-            "The kernel minimiser did not reach its certified gap; nothing is released. Check that "
+            "The kernel minimizer did not reach its certified gap; nothing is released. Check that "
             "the kernel is positive semidefinite."
         )
     return search.finish(state, x, kernel, gradient)
@@ -122,7 +122,7 @@ def softened(loss: MarginLoss) -> list[MarginLoss]:
 class _Search:
     """One problem: everything that the steps of the search share."""
 
-    risk: RegularisedRisk
+    risk: RegularizedRisk
     loss: MarginLoss
     gram: Gram
     y: Array

@@ -1,6 +1,6 @@
 """Interactive answers: the curator keeps the rows, users send queries.
 
-The predictor is the curator's object. Its minimiser is made of training rows, lives in one private
+The predictor is the curator's object. Its minimizer is made of training rows, lives in one private
 attribute and in memory only: it is not pickled, copied or saved. What is saved is the transcript.
 """
 

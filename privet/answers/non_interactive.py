@@ -153,15 +153,15 @@ class NonInteractiveClassifier(ReleasedExpansion):
     def _run(self, data: Any, targets: Array) -> str:
         n, d = table_shape(data)
         kernel, design = self._kernel(d), self._design(n, d)
-        risk, tolerance = design.minimiser.risk, design.minimiser.tolerance
+        risk, tolerance = design.minimizer.risk, design.minimizer.tolerance
         minimum = kernel_minimum(risk, kernel, data, targets, tolerance)
         randomness = source(self.insecure_seed)
         if isinstance(kernel, Linear):
             exact = kernel.explicit(minimum.points).T @ minimum.coefficients
-            # drawn points carry the minimiser in their last bits; a public grid does not. Weights
+            # drawn points carry the minimizer in their last bits; a public grid does not. Weights
             # have the units of answers over rows, and so has their grid
             noise = design.numeric.coordinate_sd / kernel.norm_bound
-            grid = grid_exponent(noise, design.minimiser.norm)
+            grid = grid_exponent(noise, design.minimizer.norm)
             weights = round_to_grid(linear_rounds(design, exact, randomness), grid)
             length = float(np.linalg.norm(weights))
             # one point of the kernel's ball with one weight says the same
@@ -176,7 +176,7 @@ class NonInteractiveClassifier(ReleasedExpansion):
 
 
 def linear_rounds(design: DistinguishingDesign, exact: Array, randomness: Randomness) -> Array:
-    """The weights after all rounds; ``exact`` is the curator's minimiser."""
+    """The weights after all rounds; ``exact`` is the curator's minimizer."""
     weights = np.zeros_like(exact)
     for _ in range(design.rounds):
         z = design.point(weights - exact, randomness)

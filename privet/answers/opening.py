@@ -89,7 +89,7 @@ class Opening:
             release = self.vector.run(rows)
             return VectorSession(kernel, release.value), release.numerics
         design = self.design(count(data))
-        risk, tolerance = design.minimiser.risk, design.minimiser.tolerance
+        risk, tolerance = design.minimizer.risk, design.minimizer.tolerance
         minimum = kernel_minimum(risk, kernel, data, targets, tolerance)
         if isinstance(design, FunctionDesign):
             return FunctionSession(design, kernel, minimum), design.numerics

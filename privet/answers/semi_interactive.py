@@ -1,8 +1,8 @@
 """Semi-interactive learning: public points show where predictions will be asked for.
 
     span           train in the span of the public points' features, with noise in the objective
-    kernel_noise   minimise over all functions, release the projection on that span
-    tddl           minimise over all functions, release the predictions on the points one by one
+    kernel_noise   minimize over all functions, release the projection on that span
+    tddl           minimize over all functions, release the predictions on the points one by one
                    (Jain and Thakurta 2013, Algorithm 2), then least squares
 
 The first never leaves the span, so the curvature of the data damps its noise, and it needs no n x n
@@ -48,7 +48,7 @@ class SemiInteractiveClassifier(ReleasedExpansion):
     budget : float (pure epsilon), PureDP, ZCDP or ApproxDP, default 1.0
         What one fit may cost.
     public_points : table or list of objects
-        Unlabelled, public, like the rows that will be classified. They are released with the model.
+        Unlabeled, public, like the rows that will be classified. They are released with the model.
         There is no default: what is public only the user can say.
     kernel : Kernel, "gaussian", "laplacian" or "matern", default "gaussian"
         A name takes its width from the number of columns.
@@ -152,16 +152,16 @@ class SemiInteractiveClassifier(ReleasedExpansion):
             release = self._objective(d).run(rows)
             self.dual_coef_ = basis @ release.value
             return release.numerics
-        design, minimiser = self._design(n, d), self._design(n, d).minimiser
-        minimum = kernel_minimum(minimiser.risk, kernel, data, targets, minimiser.tolerance)
+        design, minimizer = self._design(n, d), self._design(n, d).minimizer
+        minimum = kernel_minimum(minimizer.risk, kernel, data, targets, minimizer.tolerance)
         basis, values = span(kernel, points)
         predictions, randomness = minimum(points), source(self.insecure_seed)
         if self.mechanism == "tddl":
             noisy = basis.T @ design.perturb(predictions, randomness)
-            radius = minimiser.norm
+            radius = minimizer.norm
         else:
             noisy = design.perturb(basis.T @ predictions, randomness)
-            radius = min(minimiser.norm, likely_norm(noisy, design.noise.coordinate_sd))
+            radius = min(minimizer.norm, likely_norm(noisy, design.noise.coordinate_sd))
         self.dual_coef_ = basis @ shortest_fit(values, noisy, radius)
         return design.numerics
 

@@ -1,6 +1,6 @@
 """Running releases, one for each mechanism: they turn new queries into private answers.
 
-A session is the curator's: it holds the minimiser, which is made of training rows. It never leaves
+A session is the curator's: it holds the minimizer, which is made of training rows. It never leaves
 the process that made it.
 
     FunctionSession   any kernel: a Gaussian path, looked at where it is asked for
@@ -105,7 +105,7 @@ class FunctionSession(Session):
         return Batch(queries, answers, marks)
 
     def restore(self, batch: Batch) -> None:
-        """The factor again, and the deviations from the minimiser that was computed again."""
+        """The factor again, and the deviations from the minimizer that was computed again."""
         kept, answers = pick(batch.queries, batch.marked), batch.answers[batch.marked]
         start = 0
         while start < len(kept):
@@ -138,7 +138,7 @@ class SparseSession(Session):
     def __init__(self, design: SparseVectorDesign, kernel: Kernel, predict: Predict) -> None:
         self._machine = SparseVectorAnswers(design)
         self._kernel, self._predict = kernel, predict
-        self._centres = Growing()
+        self._centers = Growing()
         self._weights = np.empty(0)
 
     @property
@@ -167,12 +167,12 @@ class SparseSession(Session):
         return Batch(queries, answers, marks)
 
     def _guess(self, query: Any) -> float:
-        if not self._centres.size:
+        if not self._centers.size:
             return 0.0
-        return float((self._kernel(query, self._centres.all()) @ self._weights)[0])
+        return float((self._kernel(query, self._centers.all()) @ self._weights)[0])
 
     def _correct(self, query: Any, error: float, square: float) -> None:
-        self._centres.add(query)
+        self._centers.add(query)
         self._weights = np.append(self._weights, error / square)
 
     def restore(self, batch: Batch) -> None:

@@ -1,6 +1,6 @@
 """Attacks on Privet's own claims, for whoever does not want to take them on trust.
 
-neighbours               adversarial tables with multiplicities, and an independent minimiser
+neighbors                adversarial tables with multiplicities, and an independent minimizer
 exact                    exact privacy loss: the proofs' equality cases, and blind hill climbing
 profile                  hockey-stick and Renyi divergences by quadrature
 replay                   sensitivity and gap, by running the deterministic part twice
@@ -9,14 +9,12 @@ black_box                lower bounds on epsilon from draws alone
 battery                  all checks on one mechanism
 """
 
-import warnings
-from typing import Any
-
+from privet._moved import old_names
 from privet.audit.battery import audit_mechanism
 from privet.audit.black_box import epsilon_lower_bound
 from privet.audit.exact import Worst, climb, worst_loss
 from privet.audit.finding import Finding
-from privet.audit.neighbours import Attacks, Pair, WeightedTable
+from privet.audit.neighbors import Attacks, Pair, WeightedTable
 from privet.audit.samplers import check_noise
 
 __all__ = [
@@ -33,14 +31,11 @@ __all__ = [
 ]
 
 #: Names of one version ago; they will be removed.
-_OLD: dict[str, Any] = {"Table": WeightedTable, "audit": audit_mechanism, "search": climb}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _OLD:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    new = _OLD[name]
-    warnings.warn(
-        f"privet.audit.{name} is now privet.audit.{new.__name__}.", FutureWarning, stacklevel=2
-    )
-    return new
+__getattr__ = old_names(
+    __name__,
+    {
+        "Table": "privet.audit.WeightedTable",
+        "audit": "privet.audit.audit_mechanism",
+        "search": "privet.audit.climb",
+    },
+)

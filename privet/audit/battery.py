@@ -1,8 +1,8 @@
 """All checks on one mechanism: what an auditor runs before trusting an implementation.
 
-    exact loss      adversarial neighbours against the main budget, over a range of regularisation
+    exact loss      adversarial neighbors against the main budget, over a range of regularization
     profile, Renyi  Gaussian objective perturbation by quadrature, where the output is small enough
-    replay          distance of neighbours' releases under the same random words
+    replay          distance of neighbors' releases under the same random words
     gap             the stopping tolerance is reached, hidden by noise and charged
     noise           recovered from releases: scale, radius, direction, independence; both paths
     fresh           no two runs share noise, and a seed is stamped
@@ -21,7 +21,7 @@ import numpy as np
 
 from privet.audit.exact import worst_loss
 from privet.audit.finding import Finding
-from privet.audit.neighbours import WeightedTable, allows_opposite_rows
+from privet.audit.neighbors import WeightedTable, allows_opposite_rows
 from privet.audit.profile import POINTS, densities, pairs
 from privet.audit.replay import (
     MakeRows,
@@ -38,7 +38,7 @@ from privet.privacy.curves import Curve, GaussianCurve
 from privet.privacy.jacobian import JacobianCurve
 from privet.rows import checked_rows
 
-#: total regularisers n Lam to attack at, in units of R^2
+#: total regularizers n Lam to attack at, in units of R^2
 RIDGES = (0.05, 0.5, 5.0, 50.0, 1000.0)
 # Crowds of tiny rows need many; output perturbation's rounding bound limits them.
 CROWD_ROWS = {"objective": 10**16, "output": 10**7}
@@ -77,7 +77,7 @@ def shift_claim(curve: Curve) -> float:
 
 
 def _designs(mechanism: Mechanism, m: int) -> Iterator[Design]:
-    """Designs over the whole range of regularisation, where the budget allows one."""
+    """Designs over the whole range of regularization, where the budget allows one."""
     rows = CROWD_ROWS[mechanism.name]
     for ridge in RIDGES:
         lam = ridge * mechanism.norm_bound**2 / rows
@@ -131,7 +131,7 @@ def _ratio(finding: Finding) -> float:
 
 def _replay(mechanism: Mechanism, n: int, m: int, seed: int, make_rows: MakeRows) -> Finding:
     measured, declared = worst_replay(mechanism, n, m, seed=seed, make_rows=make_rows)
-    sentence = "Largest distance of neighbours' releases under the same random words."
+    sentence = "Largest distance of neighbors' releases under the same random words."
     return Finding("replay", measured, declared, sentence)
 
 

@@ -15,7 +15,7 @@ from scipy.special import betaincinv
 from privet._types import Array
 from privet.audit.exact import noise_vector
 from privet.audit.finding import FALSE_ALARM
-from privet.audit.neighbours import Pair, WeightedTable, minimisers
+from privet.audit.neighbors import Pair, WeightedTable, minimizers
 from privet.mechanisms import Design
 from privet.randomness import Randomness
 
@@ -67,10 +67,10 @@ def _clopper_pearson(hits: NDArray[np.int_], n: int, alpha: float, *, upper: boo
 
 
 def table_releases(design: Design, table: WeightedTable, k: int, randomness: Randomness) -> Array:
-    """``k`` exact minimisers under the design's noise, (k, K, m), from a table with counts.
+    """``k`` exact minimizers under the design's noise, (k, K, m), from a table with counts.
 
-    The vectorised path for tables whose crowds are too large to write out; it follows the theorem's
-    definition (draw, minimise), not the mechanism's solver.
+    The vectorized path for tables whose crowds are too large to write out; it follows the theorem's
+    definition (draw, minimize), not the mechanism's solver.
     """
     shape = (design.risk.loss.scores, design.m)
     parts = []
@@ -78,7 +78,7 @@ def table_releases(design: Design, table: WeightedTable, k: int, randomness: Ran
         count = min(BATCH, k - first)
         noise = design.main.sample(randomness, count).reshape(count, *shape)
         start = -noise / (design.n * design.risk.regularization)
-        parts.append(minimisers(design, table, start, noise))
+        parts.append(minimizers(design, table, start, noise))
     return np.concatenate(parts)
 
 

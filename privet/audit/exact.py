@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet._types import Array
-from privet.audit.neighbours import Attacks, Labels, Pair, WeightedTable, minimisers, realise
+from privet.audit.neighbors import Attacks, Labels, Pair, WeightedTable, minimizers, realize
 from privet.losses import Loss, sum_zero_basis
 from privet.mechanisms import Design
 
@@ -37,7 +37,7 @@ Measure = Callable[[Design, Pair], Array]
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest privacy loss found, and the neighbours that suffer it."""
+    """The largest privacy loss found, and the neighbors that suffer it."""
 
     loss: float
     attack: Attacks
@@ -64,8 +64,8 @@ def objective_loss(design: Design, pair: Pair) -> Array:
 
 
 def output_distance(design: Design, pair: Pair) -> Array:
-    """Distance between the neighbours' exact minimisers, starting from the pair's output."""
-    ends = [minimisers(design, table, pair.weights) for table in (pair.first, pair.second)]
+    """Distance between the neighbors' exact minimizers, starting from the pair's output."""
+    ends = [minimizers(design, table, pair.weights) for table in (pair.first, pair.second)]
     return np.asarray(np.sqrt(((ends[0] - ends[1]) ** 2).sum(axis=(-2, -1))))
 
 
@@ -102,7 +102,7 @@ def worst_loss(design: Design, *, signed: bool = True) -> Worst:
 
 
 def _worst_output(design: Design, signed: bool) -> Worst:
-    """Both rows saturated, the output half-way between the two minimisers.
+    """Both rows saturated, the output half-way between the two minimizers.
 
     How far a row can be saturated depends on how large a crowd ``n`` allows, so the margin, the
     angle and the crowd's visibility are all scanned.
@@ -142,12 +142,12 @@ def worst_of(design: Design, measure: Measure, attacks: Attacks) -> tuple[Worst,
     values = losses_of(design, measure, attacks)
     index = int(np.argmax(values))
     one = attacks[[index]]
-    return Worst(float(values[index]), one, realise(design, one)[0]), index
+    return Worst(float(values[index]), one, realize(design, one)[0]), index
 
 
 def losses_of(design: Design, measure: Measure, attacks: Attacks) -> Array:
     """The loss under each attack; minus infinity where it does not fit into ``n`` rows."""
-    pair = realise(design, attacks)
+    pair = realize(design, attacks)
     values = np.full(len(attacks), -np.inf)
     if pair.fits.any():
         values[pair.fits] = measure(design, pair[pair.fits])

@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from privet._types import Array
 from privet.audit.exact import FAR, STEALTH, TILT, margin_directions, noise_vector
-from privet.audit.neighbours import Attacks, Pair, WeightedTable, realise, realise_in_one_column
+from privet.audit.neighbors import Attacks, Pair, WeightedTable, realize, realize_in_one_column
 from privet.errors import DeclarationError
 from privet.mechanisms import Design
 
@@ -81,7 +81,7 @@ class Densities:
 
 
 def densities(design: Design, pair: Pair, reach: float = 1.0) -> Densities:
-    """Both densities on a grid centred at the pair's output.
+    """Both densities on a grid centered at the pair's output.
 
     ``n Lam``-strong convexity bounds how far ``f`` moves with ``b``, so the grid covers every ``b``
     within ``TAILS + reach D`` standard deviations, ``D`` the shift between the tables. A Renyi
@@ -114,7 +114,7 @@ def _log_density(design: Design, table: WeightedTable, outputs: Array) -> Array:
 
 
 def pairs(design: Design, *, signed: bool = True) -> list[Pair]:
-    """Adversarial neighbours for a design whose output has one or two numbers.
+    """Adversarial neighbors for a design whose output has one or two numbers.
 
     Rows at the knee, flat or saturated; opposite, equal or orthogonal; the noise of both tables at
     equal distance from zero. Saturated rows stay saturated over the whole grid. ``signed=False``
@@ -134,5 +134,5 @@ def pairs(design: Design, *, signed: bool = True) -> list[Pair]:
     z, y, other_z, other_y, angle = (np.array(column) for column in zip(*choices, strict=True))
     ones = np.ones(len(choices))
     attacks = Attacks(z, y, other_z, other_y, angle, -0.5 * ones, STEALTH * ones)
-    found = (realise_in_one_column if design.m == 1 else realise)(design, attacks)
+    found = (realize_in_one_column if design.m == 1 else realize)(design, attacks)
     return [found[i] for i in np.flatnonzero(found.fits)]

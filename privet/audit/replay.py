@@ -1,7 +1,7 @@
-"""Sensitivity by replay: run on one table, freeze the random source, run again on a neighbour.
+"""Sensitivity by replay: run on one table, freeze the random source, run again on a neighbor.
 
 With the same random words only the rows differ, so the distance of the two releases is the
-distance of what noise was added to (output perturbation), or of the minimisers under the same
+distance of what noise was added to (output perturbation), or of the minimizers under the same
 linear term (objective perturbation). It must never exceed what the design declares. The gap to the
 exact minimum is measured too, with a gradient that is computed apart from the library's kernels.
 """
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from privet._types import Array
 from privet.audit.exact import worst_loss
-from privet.audit.neighbours import Labels, WeightedTable, allows_opposite_rows, minimisers
+from privet.audit.neighbors import Labels, WeightedTable, allows_opposite_rows, minimizers
 from privet.losses import Loss
 from privet.mechanisms import Design, Mechanism
-from privet.minimise import minimise, rounding_floor
+from privet.minimize import minimize, rounding_floor
 from privet.privacy.curves import GaussianCurve
 from privet.randomness import InsecureSeed
 from privet.rows import Rows, checked_rows
@@ -43,9 +43,9 @@ def replay_distance(
 
 
 def declared_distance(design: Design) -> float:
-    """The largest distance that the design allows between neighbours' releases.
+    """The largest distance that the design allows between neighbors' releases.
 
-    The event's sensitivity (of the minimiser, or of the gradient's sum), the certified gap on
+    The event's sensitivity (of the minimizer, or of the gradient's sum), the certified gap on
     either side where it does not contain it, and rounding to the grid.
     """
     grid = math.ldexp(math.sqrt(design.parameters), design.exponent)
@@ -58,17 +58,17 @@ def declared_distance(design: Design) -> float:
 def worst_replay(
     mechanism: Mechanism, n: int, m: int, *, seed: int = 0, make_rows: MakeRows = checked_rows
 ) -> tuple[float, float]:
-    """Largest replayed distance over adversarial and random neighbours, and what is declared."""
+    """Largest replayed distance over adversarial and random neighbors, and what is declared."""
     design = mechanism.design(n, m)
     signed = allows_opposite_rows(mechanism.loss)
     distances = [
         replay_distance(mechanism, first, second, seed=seed, make_rows=make_rows)
-        for first, second in replay_neighbours(design, np.random.default_rng(seed), signed=signed)
+        for first, second in replay_neighbors(design, np.random.default_rng(seed), signed=signed)
     ]
     return max(distances), declared_distance(design)
 
 
-def replay_neighbours(
+def replay_neighbors(
     design: Design, rng: np.random.Generator, *, signed: bool = True, randoms: int = 10
 ) -> Iterator[tuple[Data, Data]]:
     """Pairs of tables with ``n`` rows, as raw arrays: some rows are far too long.
@@ -81,10 +81,10 @@ def replay_neighbours(
         x = np.zeros((n, m))
         x[0, axis] = bound
         y = np.zeros(n, dtype=np.int_)
-        turned, relabelled = x.copy(), y.copy()
+        turned, relabeled = x.copy(), y.copy()
         turned[0] *= -1.0
-        relabelled[0] = 1
-        yield (x, loss.targets(y)), (x, loss.targets(relabelled))
+        relabeled[0] = 1
+        yield (x, loss.targets(y)), (x, loss.targets(relabeled))
         if signed:
             yield (x, loss.targets(y)), (turned, loss.targets(y))
     if m == 2 and design.event.mechanism == "output":
@@ -92,19 +92,19 @@ def replay_neighbours(
         if bool(pair.fits):
             yield pair.first.explicit(loss), pair.second.explicit(loss)
     for _ in range(randoms):
-        yield random_neighbours(rng, loss, bound, n, m, signed=signed)
+        yield random_neighbors(rng, loss, bound, n, m, signed=signed)
 
 
-def random_neighbours(
+def random_neighbors(
     rng: np.random.Generator, loss: Loss, bound: float, n: int, m: int, *, signed: bool = True
 ) -> tuple[Data, Data]:
     """A random table and the same with its first row replaced; a third of the rows too long."""
     x, y = random_table(rng, loss, bound, n, m, signed=signed)
     other, labels = random_table(rng, loss, bound, 1, m, signed=signed)
-    replaced, relabelled = x.copy(), y.copy()
+    replaced, relabeled = x.copy(), y.copy()
     # the replacement is as different as it can be: long, and in a place of its own
-    replaced[0], relabelled[0] = 3.0 * other[0], labels[0]
-    return (x, loss.targets(y)), (replaced, loss.targets(relabelled))
+    replaced[0], relabeled[0] = 3.0 * other[0], labels[0]
+    return (x, loss.targets(y)), (replaced, loss.targets(relabeled))
 
 
 def random_table(
@@ -134,9 +134,9 @@ def measured_gap(design: Design, table: WeightedTable, seed: int) -> float:
     b = np.zeros(design.parameters)
     if design.event.mechanism != "output":
         b = design.main.sample(InsecureSeed(seed), 1)[0]
-    found = minimise(design.risk, rows, linear=b / rows.n, tolerance=design.tolerance).certified()
+    found = minimize(design.risk, rows, linear=b / rows.n, tolerance=design.tolerance).certified()
     shape = (design.risk.loss.scores, design.m)
-    exact = minimisers(design, table, found.reshape(shape), b.reshape(shape))
+    exact = minimizers(design, table, found.reshape(shape), b.reshape(shape))
     return float(np.linalg.norm(exact.reshape(-1) - found))
 
 

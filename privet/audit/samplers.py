@@ -8,7 +8,7 @@ false-alarm rate (Bonferroni).
     scale           sum of |b| (Gamma) or of |b|^2 (chi-squared): most powerful for a wrong scale
     radius          Kolmogorov-Smirnov on the law of |b|: a wrong shape
     direction       mean direction, and the Beta law of two projections
-    independence    no repeated draw; neighbouring draws, radius and direction uncorrelated
+    independence    no repeated draw; neighboring draws, radius and direction uncorrelated
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scipy import special, stats
 from privet._types import Array
 from privet.audit.exact import noise_vector
 from privet.audit.finding import Finding, surprise
-from privet.audit.neighbours import WeightedTable, minimisers
+from privet.audit.neighbors import WeightedTable, minimizers
 from privet.errors import DeclarationError
 from privet.mechanisms import Design, Mechanism
 from privet.noise import Noise
@@ -75,20 +75,20 @@ def check_direction(law: Noise, draws: Array, prefix: str = "") -> Finding:
 
 
 def check_independence(law: Noise, draws: Array, prefix: str = "") -> Finding:
-    """Neighbouring draws share nothing, the radius says nothing about the direction."""
+    """Neighboring draws share nothing, the radius says nothing about the direction."""
     k, p = draws.shape
     if len(np.unique(draws, axis=0)) < k:
         return surprise(f"{prefix}independence", 0.0, "A draw was repeated exactly.")
     units = draws / np.maximum(np.linalg.norm(draws, axis=1, keepdims=True), 1e-300)
-    centred = math.sqrt(12.0) * (radius_ranks(law, draws) - 0.5)
+    centered = math.sqrt(12.0) * (radius_ranks(law, draws) - 0.5)
     along = units.sum(axis=1)  # of variance 1 for uniform directions
     scores = [
         math.sqrt(p / (k - 1)) * float((units[1:] * units[:-1]).sum()),
-        float(centred[1:] @ centred[:-1]) / math.sqrt(k - 1),
-        float(centred @ along) / math.sqrt(k),
+        float(centered[1:] @ centered[:-1]) / math.sqrt(k - 1),
+        float(centered @ along) / math.sqrt(k),
     ]
     values = [float(2.0 * stats.norm.sf(abs(score))) for score in scores]
-    sentence = "Correlation of neighbouring draws, and of radius and direction."
+    sentence = "Correlation of neighboring draws, and of radius and direction."
     return surprise(f"{prefix}independence", _all(values), sentence)
 
 
@@ -116,7 +116,7 @@ def _all(p_values: Sequence[float]) -> float:
 # The noise behind a release: a bijection can be inverted by whoever knows the rows.
 #
 # Objective perturbation's output determines its noise, ``b = -(n Lam f + sum of gradients)``;
-# output perturbation's noise is the release minus the minimiser. So the noise that a mechanism
+# output perturbation's noise is the release minus the minimizer. So the noise that a mechanism
 # *really* used can be tested against the law that its event claims, at any dimension, wherever on
 # the way from the generator to the release it was spoilt. The gap's noise and the grid add less
 # than a per cent.
@@ -126,7 +126,7 @@ def recovered_noise(design: Design, table: WeightedTable, releases: Array) -> Ar
     """The main noise behind each of ``releases`` (k, p) from ``table``, shape (k, p)."""
     shape = (design.risk.loss.scores, design.m)
     if design.event.mechanism == "output":
-        minimum = minimisers(design, table, np.zeros(shape))
+        minimum = minimizers(design, table, np.zeros(shape))
         return np.asarray(releases - minimum.reshape(-1))
     weights = releases.reshape(len(releases), *shape)
     return noise_vector(design, table, weights)

@@ -1,7 +1,7 @@
 """Which tables an evaluation counts, and one budget over them: all of it before a row is read.
 
 The noise variance of a table with share ``s`` is proportional to ``1/s^2`` under pure privacy and
-to ``1/s`` under zCDP, and to ``t^2`` or ``t`` where a row is in ``t`` cells. The shares minimise
+to ``1/s`` under zCDP, and to ``t^2`` or ``t`` where a row is in ``t`` cells. The shares minimize
 the sum of ``weight x variance``:
 
     pure    s ~ (weight t^2)^(1/3)          zCDP    s ~ (weight t)^(1/2)

@@ -119,7 +119,7 @@ class Gaps:
 
 
 def _search(inside: Array, outside: Array, holds: Callable[[Array], Flags]) -> Array:
-    """The last place from ``inside`` towards ``outside`` where something still holds."""
+    """The last place from ``inside`` toward ``outside`` where something still holds."""
     inside = np.where(holds(outside), outside, inside)
     for _ in range(STEPS):
         middle = (inside + outside) / 2.0

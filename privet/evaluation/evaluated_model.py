@@ -101,10 +101,10 @@ class EvaluatedModel:
     def score_range(self) -> tuple[float, float]:
         """The public range that the bins of two classes' scores divide; see ``places``."""
         if isinstance(self.last, PrivateLinearClassifier) and len(self.classes) == 2:
-            centre = float(self.last.intercept_[0])
+            center = float(self.last.intercept_[0])
             bound = Released.of(self.last).view.bound
             reach = CENTRAL * float(np.linalg.norm(self.last.coef_)) * bound
-            return centre - reach, centre + reach
+            return center - reach, center + reach
         return SCORES
 
     def places(self, scores: Array) -> Array:

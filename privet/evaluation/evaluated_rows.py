@@ -19,7 +19,7 @@ from privet.evaluation.evaluated_model import EvaluatedModel, unquoted
 from privet.ledger.charge import check_unit
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.inputs import encode_labels, refuse_unsound
-from privet.models.tables import carried, labelled_rows, unit
+from privet.models.tables import carried, labeled_rows, unit
 from privet.privacy.budget import Budget
 from privet.schema import Categorical, Schema
 from privet.schema.cells import lookup
@@ -106,7 +106,7 @@ def evaluated_rows(
     if model.steps and y is not None and (declared is None or declared.person is None):
         rows, schema = X, None  # the pipeline takes the rows as they are
     else:
-        rows, y, schema = labelled_rows(declared, X, y)
+        rows, y, schema = labeled_rows(declared, X, y)
     if schema is not None:
         check_unit(*account, schema.group_size)
         if groups is not None:

@@ -193,7 +193,7 @@ def assumptions(
     if steps:
         relied.append(
             "that each step of the pipeline before the model maps a row without looking at the "
-            "others, and learnt nothing from private rows"
+            "others, and learned nothing from private rows"
         )
     if training:
         relied.append(f"the values are {TRAINING}")

@@ -26,7 +26,7 @@ from privet._types import Array, Flags
 
 #: Bisections: 2^-14 of a tail probability, 2^-16 of the distance between two candidates.
 TAIL_STEPS, EDGE_STEPS = 14, 16
-#: Candidates, denser towards 0 and 1.
+#: Candidates, denser toward 0 and 1.
 GRID = (1.0 - np.cos(np.linspace(0.0, np.pi, 17))) / 2.0
 #: Cumulants beyond these are cut. One Laplace number has an excess kurtosis of 3, and a Poisson
 #: count with one expected row has a skewness of 1: larger ones come from less than a row, where a
@@ -85,8 +85,8 @@ class Ratios:
         first = np.where(inside.any(axis=1), GRID[inside.argmax(axis=1)], best)
         last = np.where(inside.any(axis=1), GRID[::-1][inside[:, ::-1].argmax(axis=1)], best)
         first, last = np.minimum(first, best), np.maximum(last, best)
-        lower = self._edge(_neighbour(first, -1), first, level)
-        upper = self._edge(_neighbour(last, +1), last, level)
+        lower = self._edge(_neighbor(first, -1), first, level)
+        upper = self._edge(_neighbor(last, +1), last, level)
         return lower, upper
 
     def _edge(self, outside: Array, inside: Array, level: float) -> Array:
@@ -103,7 +103,7 @@ class Ratios:
         return inside
 
 
-def _neighbour(theta: Array, step: int) -> Array:
+def _neighbor(theta: Array, step: int) -> Array:
     """The nearest candidate of the grid on one side, or the end of the range."""
     if step < 0:
         place = np.searchsorted(GRID, theta, side="left") - 1
@@ -136,7 +136,7 @@ def cornish_fisher(z: Array, skew: Array, kurtosis: Array) -> Array:
 def acceptance(
     below: Array, above: Array, skew: Array, kurtosis: Array, level: float
 ) -> tuple[Array, Array]:
-    """Between which standardised values a candidate is accepted, with probability ``level``.
+    """Between which standardized values a candidate is accepted, with probability ``level``.
 
     ``below`` and ``above`` are the distances, in standard deviations, to the ends of the range of
     the parameter. The values accepted first are those with the smallest

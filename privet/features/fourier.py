@@ -185,7 +185,7 @@ class FourierMap:
         out = np.empty((len(rows), 2 * half), dtype=rows.dtype)
         cosines, sines = out[:, :half], out[:, half:]
         # by the tangent of half the angle: cos = 2/(1 + t^2) - 1, sin = 2t/(1 + t^2); one
-        # transcendental function, which numpy has vectorised
+        # transcendental function, which numpy has vectorized
         tangents = rows @ self._turns[rows.dtype]
         np.tan(tangents, out=tangents)
         np.square(tangents, out=cosines)

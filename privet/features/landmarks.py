@@ -27,7 +27,7 @@ EIGENVALUE_FLOOR = 1e-10
 class PublicNystroem(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Features spanned by public points: ``K_ZZ^(-1/2) k_Z(x)``, norm at most ``R``.
 
-    The points must be public: a published sample, a grid, made-up rows, or centres that were
+    The points must be public: a published sample, a grid, made-up rows, or centers that were
     released privately before. Points taken from the private table break the guarantee.
 
     Parameters

@@ -32,13 +32,13 @@ from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.models import Fit, PrivateLinearClassifier
 from privet.models.row_wise import Parted, parted
-from privet.models.tables import carried, carrying, encoded, for_schema, labelled_rows
+from privet.models.tables import carried, carrying, encoded, for_schema, labeled_rows
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
 from privet.privacy.compose import together
 from privet.privacy.guarantee import Guarantee, today
 from privet.randomness import source
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows import Rows
 from privet.schema import Schema
 
@@ -135,7 +135,7 @@ class Paid:
 
 
 def moments_for(
-    risk: RegularisedRisk,
+    risk: RegularizedRisk,
     budget: Budget,
     calibration: str | None,
     model: PrivateLinearClassifier,
@@ -207,7 +207,7 @@ def _account(
 def _rows_of_the_fit(parts: Parted, schema: Schema | None, X: Any, y: Any) -> tuple[Any, Any]:
     """What the model saw, refused where the schema counts other rows of a person than the fit."""
     group = parts.last.guarantee_.group
-    rows, labels, found = labelled_rows(schema, X, y)
+    rows, labels, found = labeled_rows(schema, X, y)
     if found is not None and found.group_size != group:
         raise DeclarationError(
             f"The schema lets a person have {found.group_size} rows, but the model was trained "

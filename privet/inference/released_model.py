@@ -228,7 +228,7 @@ def refuse_unsuited(model: PrivateLinearClassifier) -> None:
     """Intervals are for scores that are linear in columns or in their products.
 
     A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
-    which component a row belongs to was learnt from the rows.
+    which component a row belongs to was learned from the rows.
     """
     linear = isinstance(model, LogisticRegression | LinearSVC) and not model.maps_rows
     if not linear and not isinstance(model, LargeMarginGaussian):

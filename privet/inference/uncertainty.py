@@ -90,7 +90,7 @@ class Uncertainty:
         """``<v, Sigma v>`` for rows ``v`` of ``through``, not below zero.
 
         Second moment and Hessian of a correct model are equal, and of most others alike. So the
-        released second moment along ``v`` is shrunk towards the Hessian's as a normal prior asks
+        released second moment along ``v`` is shrunk toward the Hessian's as a normal prior asks
         for, whose width is ``AGREEMENT`` times the Hessian's value, or more where the difference
         is clearly more than noise (James and Stein 1961). With little noise nothing changes.
         """

@@ -1,6 +1,6 @@
 """What the kernel classifiers share: a public feature map in front of the linear mechanisms.
 
-    columns -> standardised by released moments (if asked) -> times public weights -> features
+    columns -> standardized by released moments (if asked) -> times public weights -> features
 
 The features are random ones of a stationary kernel, or spanned by public points. Either way they
 are made from declarations alone, so the linear theorems hold for them word for word.

@@ -104,7 +104,7 @@ class KernelSVC(KernelClassifier):
     loss : "huber" or "smooth_hinge", default "huber"
         A hinge with a quadratic or a twice differentiable knee.
     h : float, default 1.0
-        Half-width of the knee; wider needs less regularisation.
+        Half-width of the knee; wider needs less regularization.
     kernel, gamma, nu, n_frequencies, orthogonal, public_points, features, column_weights,
     mechanism, noise, calibration, regularization, fit_intercept, classes, class_weight,
     standardize, column_bounds, ledger, dataset, insecure_seed :

@@ -1,4 +1,4 @@
-"""How much regularisation kernel features want under Gaussian noise: as little as is proven.
+"""How much regularization kernel features want under Gaussian noise: as little as is proven.
 
 The default rule of the linear models grows with the number of columns, since there each further
 column brings its own noise. Features of a kernel do not: isotropic noise on them is one Gaussian
@@ -8,7 +8,7 @@ does. So
 
     Lam = max(Lam_0, c R^2/n)
 
-raised while the noise that pays for the minimiser's last digits would move a row's score by more
+raised while the noise that pays for the minimizer's last digits would move a row's score by more
 than a tenth. All of it is public. Pure noise grows with the number of features, and output
 perturbation has no floor: both keep the rule of the linear models.
 """
@@ -29,7 +29,7 @@ VISIBLE = 0.1
 
 
 def least_regularized(mechanism: Mechanism, design: Design) -> tuple[Mechanism, Design]:
-    """``mechanism`` at the least regularisation that is proven and whose gap does not show."""
+    """``mechanism`` at the least regularization that is proven and whose gap does not show."""
     n, m, bound = design.n, design.m, mechanism.norm_bound
     q = gaussian_floor(reserve(mechanism.budget).main, mechanism.loss)
     floor = regularization_floor(bound, n, q)

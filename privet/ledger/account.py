@@ -3,7 +3,7 @@
 An account has a cap, may have *parts* (disjoint ranges of row numbers, declared when it is opened)
 and counts for persons with at most ``group`` rows.
 
-**Parts.** Neighbours replace one row in place, and a row's number does not change, so the row lies
+**Parts.** Neighbors replace one row in place, and a row's number does not change, so the row lies
 in the same part of both tables: a release from another part has the same law on both (parallel
 composition, McSherry 2009). Each part therefore keeps its own vector of totals. A release from the
 whole table is added to every vector, and a charge fits if afterwards each part is within the cap.

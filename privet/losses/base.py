@@ -22,8 +22,8 @@ from privet.bisection import largest
 
 Family = Literal["margin", "softmax", "joint_huber"]
 
-# The share of the budget that the Jacobian may take where the floor of the regularisation is a
-# free choice (losses for which no regularisation makes the Jacobian cost nothing).
+# The share of the budget that the Jacobian may take where the floor of the regularization is a
+# free choice (losses for which no regularization makes the Jacobian cost nothing).
 JACOBIAN_SHARE = 0.1
 
 
@@ -96,7 +96,7 @@ class Loss(ABC):
     def log_determinant_bound(self, q: float) -> float:
         """Largest ``log det(I + q d2l/dz2)``: what one row can do to the Jacobian.
 
-        ``q = R^2 / (n Lam)`` is a row's squared norm relative to the regulariser.
+        ``q = R^2 / (n Lam)`` is a row's squared norm relative to the regularizer.
         """
 
     def privacy_loss_bound(self, a: float, q: float) -> float:

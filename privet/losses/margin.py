@@ -129,7 +129,7 @@ class Logistic(MarginLoss):
         return 0.25
 
     def slope_and_jacobian(self, a: float, q: float) -> float:
-        """Maximise the concave ``a p + log(1 + q p (1 - p))`` over ``p = |l'|`` in [0, 1].
+        """Maximize the concave ``a p + log(1 + q p (1 - p))`` over ``p = |l'|`` in [0, 1].
 
         The derivative at p = 1 is ``a - q``: for ``a >= q`` the maximum is ``a``, at a margin of
         minus infinity, where there is no curvature, so the Jacobian costs nothing. Otherwise the
@@ -143,7 +143,7 @@ class Logistic(MarginLoss):
         return a * p + math.log1p(q * p * (1.0 - p))
 
     def curvature_floor(self, epsilon: float) -> float:
-        """``q <= epsilon / 2``: the regularisation from which the Jacobian is free."""
+        """``q <= epsilon / 2``: the regularization from which the Jacobian is free."""
         return epsilon / 2.0
 
 
@@ -228,7 +228,7 @@ class SmoothHinge(HingeLoss):
         return 0.75 / self.h
 
     def slope_and_jacobian(self, a: float, q: float) -> float:
-        """Maximise over ``w`` in [-1, 1].
+        """Maximize over ``w`` in [-1, 1].
 
         For ``w < 0`` slope and curvature both grow with ``w``, so the maximum is on [0, 1]; there
         the slope is concave in ``w`` and ``log(1 + q l'')`` is the logarithm of a concave

@@ -155,7 +155,7 @@ class JointHuber(MulticlassLoss):
 
     The loss of the large-margin Gaussian classifier (Pathak and Raj 2010, with the margin that
     their equation 6 lost), on scores where larger is better. ``margin`` shifts the knee.
-    ``lifted`` declares features with non-negative inner products (``x x^T`` in half-vectorised
+    ``lifted`` declares features with non-negative inner products (``x x^T`` in half-vectorized
     form), for which two rows' gradients cannot point in fully opposite directions.
     """
 

@@ -13,7 +13,7 @@ from privet.mechanisms.search import DisjointParts, PublicChoice, RandomStopping
 from privet.mechanisms.selection import Selection
 from privet.mechanisms.sparse_vector import SparseVector
 
-#: Every private minimiser by its name.
+#: Every private minimizer by its name.
 MECHANISMS: dict[str, type[Mechanism]] = {
     mechanism.name: mechanism for mechanism in (OutputPerturbation, ObjectivePerturbation)
 }

@@ -2,7 +2,7 @@
 
 Guarantee
 ---------
-Replace-one neighbours of the same public size. A row adds one to ``t`` of the cells (one cell of
+Replace-one neighbors of the same public size. A row adds one to ``t`` of the cells (one cell of
 each of ``t`` histograms that are released together), so replacing it moves at most ``2 t`` cells by
 one each: L1 sensitivity ``2 t``, L2 sensitivity ``sqrt(2 t)``. A single cell is a count, which
 moves by at most one. Added noise, independent in each cell:

@@ -2,7 +2,7 @@
 
 Guarantee
 ---------
-Replace-one neighbours; every prediction changes by at most ``s``. Each of ``B`` rounds draws a
+Replace-one neighbors; every prediction changes by at most ``s``. Each of ``B`` rounds draws a
 point ``z`` with density proportional to ``exp(eps0 |<phi(z), w - w*>|/(2 s))`` (the exponential
 mechanism) and releases ``<w*, phi(z)>`` with noise; ``w`` is then corrected, which is
 post-processing.
@@ -30,7 +30,7 @@ from privet.errors import DeclarationError
 from privet.grid import grid_exponent
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.kernel_minimiser import KernelMinimiser, KernelRelease
+from privet.mechanisms.kernel_minimizer import KernelMinimizer, KernelRelease
 from privet.mechanisms.release import Draw, ReleaseDesign, add_noise, draw, grid_draw
 from privet.mechanisms.selection import noisy_max
 from privet.noise import NOISES, Gumbel, Noise
@@ -65,7 +65,7 @@ class Space:
 class DistinguishingDesign(ReleaseDesign):
     """Every number of the release that is fixed before a row is read."""
 
-    minimiser: KernelMinimiser
+    minimizer: KernelMinimizer
     space: Space
     rounds: int
     epsilon: float  # eps0 of one draw
@@ -78,12 +78,12 @@ class DistinguishingDesign(ReleaseDesign):
     @property
     def rate(self) -> float:
         """``eps0/(2 s)``: the draw's density is ``exp(rate |error|)``."""
-        return self.epsilon / (2.0 * self.minimiser.score_sensitivity)
+        return self.epsilon / (2.0 * self.minimizer.score_sensitivity)
 
     @property
     def selection(self) -> Gumbel:
         """The noise of one choice from the net: the exponential mechanism at ``eps0``."""
-        scale = 2.0 * self.minimiser.score_sensitivity / self.epsilon
+        scale = 2.0 * self.minimizer.score_sensitivity / self.epsilon
         return Gumbel(scale, self.space.points)
 
     @property
@@ -92,16 +92,16 @@ class DistinguishingDesign(ReleaseDesign):
         if self.space.points:
             point = replace(draw(self.selection), choice=True, exact=True)
         else:
-            scale = 1.0 / (self.rate * self.minimiser.risk.norm_bound)
+            scale = 1.0 / (self.rate * self.minimizer.risk.norm_bound)
             point = Draw(InBall.kind, scale, self.space.dimension, choice=True)
         return (point, grid_draw(self.numeric, self.exponent)) * self.rounds
 
     @property
     def numerics(self) -> str:
-        """What is exact and what is idealised."""
+        """What is exact and what is idealized."""
         return (
-            "idealised numerics: floating-point draws of points; answers on the grid "
-            f"2^{self.exponent}; conditional on convergence of the minimiser"
+            "idealized numerics: floating-point draws of points; answers on the grid "
+            f"2^{self.exponent}; conditional on convergence of the minimizer"
         )
 
     def choose(self, scores: Array, randomness: Randomness) -> int:
@@ -110,7 +110,7 @@ class DistinguishingDesign(ReleaseDesign):
 
     def point(self, error: Array, randomness: Randomness) -> Array:
         """A point ``z`` of the whole ball with density ``exp(rate |<z, error>|)``."""
-        radius = self.minimiser.risk.norm_bound
+        radius = self.minimizer.risk.norm_bound
         return radius * draw_in_ball(error, self.rate * radius, randomness)
 
     def release(self, value: float, randomness: Randomness) -> float:
@@ -158,17 +158,17 @@ class Distinguishing(KernelRelease):
         """The number of rounds that makes the error bound smallest, and what each of them costs."""
         kind, total = _total(self.budget)
         shift = total if kind == "laplace" else function_shift(self.budget)
-        minimiser = self.minimiser(n, shift)
+        minimizer = self.minimizer(n, shift)
 
         def errors(count: int) -> tuple[float, float]:
             each = Round(kind, total, count)
-            return _errors(minimiser, each, self.space, self.failure_probability)
+            return _errors(minimizer, each, self.space, self.failure_probability)
 
         best = min(_counts(), key=lambda count: errors(count)[1])
         each = Round(kind, total, best if self.rounds == "auto" else _declared(self.rounds))
-        s = minimiser.score_sensitivity
+        s = minimizer.score_sensitivity
         numeric = NOISES[kind](each.numeric_scale * s, 1)
-        reach = minimiser.norm * self.norm_bound
+        reach = minimizer.norm * self.norm_bound
         largest = reach + numeric.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
         exponent = grid_exponent(numeric.coordinate_sd, largest)
         if kind == "gaussian":
@@ -182,12 +182,12 @@ class Distinguishing(KernelRelease):
             sensitivity=s,
             n=n,
             dimension=self.space.dimension,
-            regularization=minimiser.risk.regularization,
+            regularization=minimizer.risk.regularization,
             theorem=THEOREM,
             why_not_private=not_private(self.insecure_seed),
         )
         found = (each.rounds, each.epsilon, numeric, *errors(each.rounds), exponent, event)
-        return DistinguishingDesign(minimiser, self.space, *found)
+        return DistinguishingDesign(minimizer, self.space, *found)
 
 
 def _declared(rounds: int) -> int:
@@ -203,7 +203,7 @@ def _counts() -> list[int]:
 
 
 def _errors(
-    minimiser: KernelMinimiser, each: Round, space: Space, failure: float
+    minimizer: KernelMinimizer, each: Round, space: Space, failure: float
 ) -> tuple[float, float]:
     """``2 nu`` below which a correction is left out, and the error after the last round.
 
@@ -212,10 +212,10 @@ def _errors(
     least ``(3/4) (e/2)^2/R^2``, so ``e <= max{2 (shortfall + 3 nu), sqrt(16/3) C R/sqrt B}`` in
     some round (linear kernel: in the last).
     """
-    s, part = minimiser.score_sensitivity, failure / (2.0 * each.rounds)
+    s, part = minimizer.score_sensitivity, failure / (2.0 * each.rounds)
     nu = NOISES[each.kind](each.numeric_scale * s, 1).norm_quantile(part)
     short = space.shortfall(each.epsilon / (2.0 * s), part)
-    reach = minimiser.norm * minimiser.risk.norm_bound
+    reach = minimizer.norm * minimizer.risk.norm_bound
     return 2.0 * nu, max(2.0 * (short + 3.0 * nu), math.sqrt(16.0 / (3.0 * each.rounds)) * reach)
 
 

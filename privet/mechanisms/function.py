@@ -2,7 +2,7 @@
 
 Guarantee
 ---------
-Replace-one neighbours. With ``S`` the sensitivity of a kernel minimiser ``w*`` in the kernel's
+Replace-one neighbors. With ``S`` the sensitivity of a kernel minimizer ``w*`` in the kernel's
 space, the answers ``<w*, phi(z)> + sigma g(z)`` to queries chosen in any adaptive way, ``g`` one
 path of the Gaussian process with covariance ``K + t I``, cost together
 
@@ -14,7 +14,7 @@ looked at, conditional on the *released* answers, so rounding them to the public
 query that the kept ones determine (conditional variance ``v`` at most ``2 t``) need not be kept: it
 gets independent noise of variance ``sigma^2 (v + x)``, ``x = 1e-4 R^2``, at the cost of
 ``v/(v + x)`` of the whole; the ``v`` are public, and their sum stays below the 0.01 above. ``S``
-covers a minimiser that is found anew at each of up to 63 resumptions. Proof:
+covers a minimizer that is found anew at each of up to 63 resumptions. Proof:
 ``function.proof.md``.
 """
 
@@ -31,7 +31,7 @@ from privet._types import Array, Flags
 from privet.errors import DeclarationError
 from privet.grid import grid_exponent, round_to_grid
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.kernel_minimiser import KernelMinimiser, KernelRelease
+from privet.mechanisms.kernel_minimizer import KernelMinimizer, KernelRelease
 from privet.mechanisms.release import Draw, ReleaseDesign, draw
 from privet.noise import Gaussian
 from privet.privacy import Budget
@@ -48,7 +48,7 @@ SLACK = 0.01
 JITTER = 1e-9
 #: ``x/R^2``: independent noise in the answers to queries that are not kept; 1 % of the noise.
 EXTRA = 1e-4
-#: How often a release may take its rows again: each time its minimiser is another, within the gap.
+#: How often a release may take its rows again: each time its minimizer is another, within the gap.
 MOST_RESUMED = 63
 THEOREM = "Hall, Rinaldo and Wasserman 2013, Proposition 7 and Corollary 9"
 
@@ -57,7 +57,7 @@ THEOREM = "Hall, Rinaldo and Wasserman 2013, Proposition 7 and Corollary 9"
 class FunctionDesign(ReleaseDesign):
     """Every number of a function release that is fixed before a row is read."""
 
-    minimiser: KernelMinimiser
+    minimizer: KernelMinimizer
     sigma: float
     exponent: int
     event: FunctionEvent
@@ -65,17 +65,17 @@ class FunctionDesign(ReleaseDesign):
     @property
     def jitter(self) -> float:
         """``t``."""
-        return JITTER * self.minimiser.risk.norm_bound**2
+        return JITTER * self.minimizer.risk.norm_bound**2
 
     @property
     def extra(self) -> float:
         """``x``."""
-        return EXTRA * self.minimiser.risk.norm_bound**2
+        return EXTRA * self.minimizer.risk.norm_bound**2
 
     @property
     def answer_sd(self) -> float:
         """The largest standard deviation of one answer's noise."""
-        return self.sigma * self.minimiser.risk.norm_bound * math.sqrt(1.0 + EXTRA)
+        return self.sigma * self.minimizer.risk.norm_bound * math.sqrt(1.0 + EXTRA)
 
     @property
     def path(self) -> Gaussian:
@@ -89,10 +89,10 @@ class FunctionDesign(ReleaseDesign):
 
     @property
     def numerics(self) -> str:
-        """What is exact and what is idealised."""
+        """What is exact and what is idealized."""
         return (
-            "idealised numerics: floating-point Gaussian process, each answer rounded to the grid "
-            f"2^{self.exponent}; conditional on convergence of the minimiser"
+            "idealized numerics: floating-point Gaussian process, each answer rounded to the grid "
+            f"2^{self.exponent}; conditional on convergence of the minimizer"
         )
 
 
@@ -120,24 +120,24 @@ class FunctionRelease(KernelRelease):
     def design(self, n: int, m: int) -> FunctionDesign:
         """Noise and event for ``n`` rows; ``m`` columns are recorded and change nothing."""
         shift = function_shift(self.budget)
-        minimiser = self.minimiser(n, shift, minimisers=1 + MOST_RESUMED)
-        sigma = minimiser.sensitivity / shift
+        minimizer = self.minimizer(n, shift, minimizers=1 + MOST_RESUMED)
+        sigma = minimizer.sensitivity / shift
         event = FunctionEvent(
             mechanism=self.name,
             claim=self.budget,
             curves=(GaussianCurve(function_rho(self.budget)),),
             noise="gaussian",
             scale=sigma,
-            sensitivity=minimiser.sensitivity,
+            sensitivity=minimizer.sensitivity,
             n=n,
             columns=m,
-            regularization=minimiser.risk.regularization,
+            regularization=minimizer.risk.regularization,
             theorem=THEOREM,
             why_not_private=not_private(self.insecure_seed),
         )
         answer = Gaussian(sigma * self.norm_bound, 1)
-        largest = minimiser.norm * self.norm_bound + answer.norm_quantile(NEGLIGIBLE)
-        return FunctionDesign(minimiser, sigma, grid_exponent(answer.scale, largest), event)
+        largest = minimizer.norm * self.norm_bound + answer.norm_quantile(NEGLIGIBLE)
+        return FunctionDesign(minimizer, sigma, grid_exponent(answer.scale, largest), event)
 
 
 class FunctionAnswers:
@@ -219,7 +219,7 @@ class FunctionAnswers:
 
     @property
     def _square(self) -> float:
-        return self.design.minimiser.risk.norm_bound**2
+        return self.design.minimizer.risk.norm_bound**2
 
     def __reduce__(self) -> str:
         raise TypeError("A running release holds exact predictions and is not pickled.")

@@ -1,6 +1,6 @@
 """The price of a near-minimum.
 
-The theorems speak of the exact minimiser; a computer stops at ``|grad J| <= gamma``, within
+The theorems speak of the exact minimizer; a computer stops at ``|grad J| <= gamma``, within
 ``gamma/Lam`` of it. That gap is a function of the rows with sensitivity ``2 gamma/Lam``. Objective
 perturbation pays for it with a small reserved share of the budget and extra output noise:
 
@@ -17,11 +17,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privet.minimise import minimiser_norm, rounding_floor
+from privet.minimize import minimizer_norm, rounding_floor
 from privet.noise import NOISES, Noise
 from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 
 SHARES = {"epsilon": 0.01, "rho": 0.001}
 # The largest tolerance, relative to L R; the size of the extra noise asks for less where it must.
@@ -61,26 +61,26 @@ def reserve(budget: Budget) -> Reserve:
     return Reserve(main, curve, 1.0 - share)
 
 
-def largest_value(risk: RegularisedRisk, n: int, objective: float, added: Noise) -> float:
-    """What the norm of a release does not exceed: the minimiser's bound and the added noise.
+def largest_value(risk: RegularizedRisk, n: int, objective: float, added: Noise) -> float:
+    """What the norm of a release does not exceed: the minimizer's bound and the added noise.
 
     ``objective`` bounds the norm of a linear term's ``b``; the noise is bounded by its quantile.
     """
-    return minimiser_norm(risk, n, objective) + added.norm_quantile(NEGLIGIBLE)
+    return minimizer_norm(risk, n, objective) + added.norm_quantile(NEGLIGIBLE)
 
 
-def least_response(risk: RegularisedRisk, n: int, m: int) -> float:
-    """``1/(n (Lam + c R^2/m))``: least mean response of the minimiser to ``b``."""
+def least_response(risk: RegularizedRisk, n: int, m: int) -> float:
+    """``1/(n (Lam + c R^2/m))``: least mean response of the minimizer to ``b``."""
     return 1.0 / (n * (risk.regularization + risk.row_curvature / m))
 
 
 def objective_gap(
-    risk: RegularisedRisk, n: int, m: int, main: Noise, kept: Reserve
+    risk: RegularizedRisk, n: int, m: int, main: Noise, kept: Reserve
 ) -> tuple[float, Noise]:
-    """Tolerance of the minimiser and the extra noise, for objective perturbation.
+    """Tolerance of the minimizer and the extra noise, for objective perturbation.
 
     The Hessian of the mean loss has trace at most ``K c R^2``, so its ``p = K m`` eigenvalues
-    average at most ``c R^2/m`` and an isotropic ``b`` moves the minimiser, in root mean square, by
+    average at most ``c R^2/m`` and an isotropic ``b`` moves the minimizer, in root mean square, by
     at least ``|b|/(n (Lam + c R^2/m))`` (Jensen).
     """
     p = risk.parameters(m)
@@ -93,7 +93,7 @@ def objective_gap(
     return tolerance, kept.gap_noise(sensitivity, p)
 
 
-def output_gap(risk: RegularisedRisk, n: int, m: int) -> tuple[float, float]:
+def output_gap(risk: RegularizedRisk, n: int, m: int) -> tuple[float, float]:
     """Tolerance, and the gradient norm to widen the sensitivity by, for output perturbation."""
     rounding = rounding_floor(n, m, risk, 0.0)
     wanted = 1e-4 * risk.gradient_difference / n

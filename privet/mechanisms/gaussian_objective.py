@@ -8,7 +8,7 @@ what ``privet.privacy.jacobian.JacobianCurve`` says:
     rho-zCDP       D = sqrt(2 (rho - constant k^2))
     (eps, delta)   the largest D whose profile (or converted Renyi bound) keeps delta
 
-The floor of the regularisation leaves the Jacobian a tenth of the budget, or another share. Proof:
+The floor of the regularization leaves the Jacobian a tenth of the budget, or another share. Proof:
 ``gaussian_objective.proof.md``.
 """
 

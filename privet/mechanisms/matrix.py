@@ -2,10 +2,10 @@
 
 Guarantee
 ---------
-Replace-one neighbours of the same size ``n``; rows of norm at most ``R``; parameters ``theta`` that
+Replace-one neighbors of the same size ``n``; rows of norm at most ``R``; parameters ``theta`` that
 were released before. The query is the pair ``(eta H, M)``, ``H`` the mean Hessian of the loss and
 ``M`` the mean outer product of the gradients at ``theta``. Both are means of positive semidefinite
-terms, so two neighbours' pairs differ in Frobenius norm by at most
+terms, so two neighbors' pairs differ in Frobenius norm by at most
 
     S = (sqrt2 R^2/n) max_row sqrt(eta^2 |h|_F^2 + |g|^4)        privet.losses.second_moments
 
@@ -41,7 +41,7 @@ from privet.privacy.curves import Curve
 from privet.privacy.event import SEEDED, not_private
 from privet.privacy.kinds import MatrixEvent
 from privet.randomness import Randomness, source
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows import Rows
 from privet.rows.arrays import MOST_BLOCK_ROWS
 from privet.rows.base import Block, Parts
@@ -73,11 +73,11 @@ class MatrixDesign(ReleaseDesign):
 
     @property
     def numerics(self) -> str:
-        """Exact for Gaussian noise, idealised for spherical Laplace and for a seed."""
+        """Exact for Gaussian noise, idealized for spherical Laplace and for a seed."""
         if self.noise.kind == "gaussian" and SEEDED not in self.event.why_not_private:
             return f"exact discrete Gaussian on the grid 2^{self.exponent} of the sensitivity"
         return (
-            f"idealised numerics: floating-point {self.noise.kind} noise rounded to the grid "
+            f"idealized numerics: floating-point {self.noise.kind} noise rounded to the grid "
             f"2^{self.exponent} of the sensitivity"
         )
 
@@ -94,8 +94,8 @@ class Weighing:
 class NoisyMatrices:
     """The released pair: symmetric, of any sign, and the noise that is in it."""
 
-    hessian: Array  # of the mean loss, without the regulariser
-    covariance: Array  # mean outer product of the gradients, not centred
+    hessian: Array  # of the mean loss, without the regularizer
+    covariance: Array  # mean outer product of the gradients, not centered
     weighing: Weighing
     noise: Noise
 
@@ -122,7 +122,7 @@ class SecondMoments(Release):
 
     name: ClassVar[str] = "matrix"
 
-    risk: RegularisedRisk
+    risk: RegularizedRisk
     budget: Budget
     insecure_seed: int | None = None
     why_not_private: str = ""
@@ -181,7 +181,7 @@ class SecondMoments(Release):
         return self.risk.norm_bound * float(np.linalg.norm(weights, 2))
 
     def pair_sensitivity(self, n: int, reach: float, eta: float) -> float:
-        """``S``: largest distance of ``(eta H, M)`` between neighbours, for scores up to ``reach``.
+        """``S``: largest distance of ``(eta H, M)`` between neighbors, for scores up to ``reach``.
 
         The two contributions to a difference are positive semidefinite, so their inner product is
         not negative and the squares add up at most: ``sqrt2`` times the largest row.
@@ -190,7 +190,7 @@ class SecondMoments(Release):
         return math.sqrt(2.0) * self.risk.norm_bound**2 * row / n
 
     def weigh(self, n: int, theta: Array) -> Weighing:
-        """The ``eta`` that minimises the predicted error, ``S sqrt(price/eta^2 + 1)``.
+        """The ``eta`` that minimizes the predicted error, ``S sqrt(price/eta^2 + 1)``.
 
         The two matrices are taken to be of the same size, as they are for a correct model.
         """

@@ -2,7 +2,7 @@
 
 Guarantee
 ---------
-Replace-one neighbours of the same size ``n``. The query is the mean over the rows of a vector that
+Replace-one neighbors of the same size ``n``. The query is the mean over the rows of a vector that
 each row determines; any two rows' vectors are at most a public ``diameter`` apart.
 
     column moments   (u, sqrt2 u^2) for each of d columns scaled to [-1, 1]: diameter 2 sqrt(d)
@@ -90,11 +90,11 @@ class MeanDesign(ReleaseDesign):
 
     @property
     def numerics(self) -> str:
-        """What is exact and what is idealised."""
+        """What is exact and what is idealized."""
         if self.noise.kind == "gaussian":
             return f"exact discrete Gaussian on the grid 2^{self.exponent}"
         return (
-            "idealised numerics: floating-point spherical Laplace rounded to the grid "
+            "idealized numerics: floating-point spherical Laplace rounded to the grid "
             f"2^{self.exponent}"
         )
 

@@ -1,8 +1,8 @@
-"""Objective perturbation: add a random linear term to the objective, then minimise.
+"""Objective perturbation: add a random linear term to the objective, then minimize.
 
 Guarantee
 ---------
-Replace-one neighbours of the same size; convex loss; every coordinate penalised. The output's
+Replace-one neighbors of the same size; convex loss; every coordinate penalized. The output's
 density at ``f`` is ``mu(b_D(f)) det H_D(f)``, so replacing a row costs a change of noise and a
 ratio of determinants (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9). With ``a = R/scale`` and
 ``q = R^2/(n Lam)``, for spherical Laplace noise:
@@ -47,14 +47,14 @@ from privet.mechanisms.regularization import (
     regularization_floor,
 )
 from privet.mechanisms.release import Design, Mechanism
-from privet.minimise import curvature_at, minimise, minimise_many
+from privet.minimize import curvature_at, minimize, minimize_many
 from privet.noise import NOISES, Noise
 from privet.privacy.curves import Curve, PureCurve
 from privet.privacy.event import not_private
 from privet.privacy.jacobian import JacobianCurve
 from privet.privacy.kinds import FitEvent
 from privet.randomness import Randomness
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows import Rows
 
 # Extra noise of less than this share of the main noise's effect is not worth a larger ridge.
@@ -73,7 +73,7 @@ _THEOREMS = {
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Total regularisation, main noise and its curve; whether the calibration is a theorem."""
+    """Total regularization, main noise and its curve; whether the calibration is a theorem."""
 
     regularization: float
     noise: Noise
@@ -84,13 +84,13 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class ObjectivePerturbation(Mechanism):
-    """The minimiser of the risk plus ``<b, theta>/n``."""
+    """The minimizer of the risk plus ``<b, theta>/n``."""
 
     name: ClassVar[str] = "objective"
 
     #: the share of the budget that the Jacobian may take at the floor, with Gaussian noise
     jacobian_share: float = JACOBIAN_SHARE
-    #: times the default rule's regularisation, where "auto" is not the floor
+    #: times the default rule's regularization, where "auto" is not the floor
     default_factor: float = 1.0
 
     def __post_init__(self) -> None:
@@ -102,13 +102,13 @@ class ObjectivePerturbation(Mechanism):
             raise DeclarationError(f"calibration must be one of {names}, got {self.calibration!r}.")
 
     def design_with(self, kind: str, n: int, m: int) -> Design:
-        """Regularisation, noise, tolerance and grid from declarations.
+        """Regularization, noise, tolerance and grid from declarations.
 
-        In very large tables the default rule asks for so little regularisation that rounding in a
+        In very large tables the default rule asks for so little regularization that rounding in a
         sum over the rows, amplified by ``1/Lam``, would cost visible noise. "auto" then takes more.
         """
         design = self._design_once(kind, n, m)
-        # beyond the rows' own mean curvature more regularisation no longer helps
+        # beyond the rows' own mean curvature more regularization no longer helps
         most = design.risk.row_curvature / m
         while (
             self.regularization == "auto"
@@ -123,7 +123,7 @@ class ObjectivePerturbation(Mechanism):
         kept = reserve(self.budget)
         calibrate = self._gaussian if kind == "gaussian" else self._laplace
         found = calibrate(kept, n, self.loss.scores * m)
-        risk = RegularisedRisk(self.loss, found.regularization, self.norm_bound)
+        risk = RegularizedRisk(self.loss, found.regularization, self.norm_bound)
         tolerance, gap = objective_gap(risk, n, m, found.noise, kept)
         # the least that one coordinate of b does to the release, so that the grid is fine enough
         least = found.noise.coordinate_sd * least_response(risk, n, m)
@@ -186,7 +186,7 @@ class ObjectivePerturbation(Mechanism):
             )
         largest_q = gaussian_floor(kept.main, self.loss, self.jacobian_share)
         lam = self._regularization("gaussian", math.sqrt(p) / free, n, largest_q)
-        q = RegularisedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
+        q = RegularizedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
         shift = gaussian_shift(kept.main, self.loss, q)
         if shift <= 0.0:
             smallest = regularization_floor(self.norm_bound, n, largest_q)
@@ -206,15 +206,15 @@ class ObjectivePerturbation(Mechanism):
     # -- with data -----------------------------------------------------------------------------
 
     def perturb(self, rows: Rows, design: Design, randomness: Randomness) -> Array:
-        """Draw ``b``, minimise to the certified gradient norm, pay for the gap, round."""
+        """Draw ``b``, minimize to the certified gradient norm, pay for the gap, round."""
         b = design.main.sample(randomness, 1)[0]
-        found = minimise(design.risk, rows, linear=b / rows.n, tolerance=design.tolerance)
+        found = minimize(design.risk, rows, linear=b / rows.n, tolerance=design.tolerance)
         return np.asarray(finish(found.certified()[None, :], design, randomness)[0])
 
     def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
         """``k`` draws of ``b`` from one prepared optimum."""
         b = design.main.sample(randomness, k)
-        minima = Prepared(design.risk, rows).minimisers(b / rows.n, design.tolerance)
+        minima = Prepared(design.risk, rows).minimizers(b / rows.n, design.tolerance)
         return finish(minima, design, randomness)
 
 
@@ -225,16 +225,16 @@ class Prepared:
     this object only: it is never an attribute of a model, never written and never released.
     """
 
-    def __init__(self, risk: RegularisedRisk, rows: Rows) -> None:
+    def __init__(self, risk: RegularizedRisk, rows: Rows) -> None:
         self._risk, self._rows = risk, rows
         # good enough to start from; each draw is certified on its own
         loose = 1e-6 * risk.row_gradient
-        self._optimum = minimise(risk, rows, tolerance=loose).certified()
+        self._optimum = minimize(risk, rows, tolerance=loose).certified()
         self._factor = curvature_at(risk, rows, self._optimum)
 
-    def minimisers(self, linears: Array, tolerance: float) -> Array:
-        """Certified minimisers for each row of ``linears``, shape (k, p)."""
-        return minimise_many(
+    def minimizers(self, linears: Array, tolerance: float) -> Array:
+        """Certified minimizers for each row of ``linears``, shape (k, p)."""
+        return minimize_many(
             self._risk,
             self._rows,
             linears,
@@ -269,7 +269,7 @@ def finish(minima: Array, design: Design, randomness: Randomness) -> Array:
 
 @dataclass(frozen=True)
 class Rate:
-    """``a = R/scale`` of the spherical Laplace noise at the total regularisation."""
+    """``a = R/scale`` of the spherical Laplace noise at the total regularization."""
 
     a: float
     regularization: float
@@ -280,7 +280,7 @@ def laplace_rate(
     loss: Loss, calibration: str | None, epsilon: float, n: int, lam: float, norm_bound: float
 ) -> Rate:
     """The rate that each calibration gives; refuses where it has none."""
-    q = RegularisedRisk(loss, lam, norm_bound).relative_curvature(n)
+    q = RegularizedRisk(loss, lam, norm_bound).relative_curvature(n)
     if calibration in (None, "exact"):
         a = exact_rate(loss, epsilon, q)
         if a <= 0.0:
@@ -313,7 +313,7 @@ def exact_rate(loss: Loss, epsilon: float, q: float) -> float:
 
 def _chaudhuri2011(loss: Loss, epsilon: float, n: int, lam: float, norm_bound: float) -> Rate:
     """Algorithm 2, with ``c R^2`` for its ``c``."""
-    risk = RegularisedRisk(loss, lam, norm_bound)
+    risk = RegularizedRisk(loss, lam, norm_bound)
     left = epsilon - 2.0 * math.log1p(loss.curvature_bound * risk.relative_curvature(n))
     if left <= 0.0:
         lam = risk.row_curvature / (n * math.expm1(epsilon / 4.0))

@@ -1,10 +1,10 @@
-"""Output perturbation: minimise, then add noise to the minimiser.
+"""Output perturbation: minimize, then add noise to the minimizer.
 
 Guarantee
 ---------
-Replace-one neighbours of the same size. For a convex loss with row gradients that differ by at most
-``D R`` the exact minimisers of neighbours differ by at most ``S = D R/(n Lam)`` (Chaudhuri,
-Monteleoni and Sarwate 2011, Corollary 8; margins: ``D = 2 L``); minimisers known to gradient norm
+Replace-one neighbors of the same size. For a convex loss with row gradients that differ by at most
+``D R`` the exact minimizers of neighbors differ by at most ``S = D R/(n Lam)`` (Chaudhuri,
+Monteleoni and Sarwate 2011, Corollary 8; margins: ``D = 2 L``); minimizers known to gradient norm
 ``gamma`` by at most ``S + 2 gamma/Lam``. Added noise:
 
     pure eps       spherical Laplace, scale S/eps                    (2011, Theorem 6)
@@ -29,14 +29,14 @@ from privet.grid import grid_exponent
 from privet.mechanisms.gap import largest_value, output_gap
 from privet.mechanisms.regularization import choose_regularization, default_regularization
 from privet.mechanisms.release import Design, Mechanism, add_noise
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.noise import NOISES, Noise
 from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import FitEvent
 from privet.randomness import Randomness
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows import Rows
 
 # How far the profile of a discrete Gaussian with 2^20 grid points per standard deviation can be
@@ -47,7 +47,7 @@ THEOREM = "Chaudhuri, Monteleoni and Sarwate 2011, Theorem 6 and Corollary 8"
 
 @dataclass(frozen=True)
 class OutputPerturbation(Mechanism):
-    """The minimiser plus noise calibrated to its sensitivity."""
+    """The minimizer plus noise calibrated to its sensitivity."""
 
     name: ClassVar[str] = "output"
 
@@ -69,9 +69,9 @@ class OutputPerturbation(Mechanism):
             self.name, kind, self.loss, self.norm_bound, unit * self.norm_bound, n
         )
         lam = choose_regularization(self.regularization, default, 0.0, self.loss, self.norm_bound)
-        risk = RegularisedRisk(self.loss, lam, self.norm_bound)
+        risk = RegularizedRisk(self.loss, lam, self.norm_bound)
         tolerance, gap = output_gap(risk, n, m)
-        sensitivity = risk.minimiser_sensitivity(n, gap)
+        sensitivity = risk.minimizer_sensitivity(n, gap)
         scale = unit_noise(kind, curve, p).scale
         noise = NOISES[kind](scale * sensitivity, p)
         largest = largest_value(risk, n, 0.0, noise) if kind == "laplace" else 0.0
@@ -95,16 +95,16 @@ class OutputPerturbation(Mechanism):
         return Design(risk, n, m, main, tolerance, None, exponent, event)
 
     def noise_in_gradient(self, design: Design) -> float:
-        """Noise on the minimiser times ``n Lam``: designs may differ in their regularisation."""
+        """Noise on the minimizer times ``n Lam``: designs may differ in their regularization."""
         return design.main.expected_norm * design.n * design.risk.regularization
 
     def perturb(self, rows: Rows, design: Design, randomness: Randomness) -> Array:
-        """Minimise to the certified gradient norm, add noise, round."""
+        """Minimize to the certified gradient norm, add noise, round."""
         return np.asarray(self.perturb_many(rows, design, randomness, 1)[0])
 
     def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
         """One minimum, ``k`` noises."""
-        minimum = minimise(design.risk, rows, tolerance=design.tolerance).certified()
+        minimum = minimize(design.risk, rows, tolerance=design.tolerance).certified()
         values = np.tile(minimum, (k, 1))
         return add_noise(values, design.main, design.exponent, randomness)
 

@@ -1,8 +1,8 @@
-"""Predictions of a kernel minimiser on public points, released at once.
+"""Predictions of a kernel minimizer on public points, released at once.
 
 Guarantee
 ---------
-Replace-one neighbours; ``S`` is the sensitivity of the minimiser ``w*`` in the kernel's space and
+Replace-one neighbors; ``S`` is the sensitivity of the minimizer ``w*`` in the kernel's space and
 ``Z`` is public. Noise is added to one of
 
     coordinates    of the projection of w* on span phi(Z) in an orthonormal basis: L2 sensitivity S
@@ -27,7 +27,7 @@ import numpy as np
 from privet._types import Array
 from privet.grid import grid_exponent
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.kernel_minimiser import KernelMinimiser, KernelRelease, rounded
+from privet.mechanisms.kernel_minimizer import KernelMinimizer, KernelRelease, rounded
 from privet.mechanisms.output import output_curve, unit_rate
 from privet.mechanisms.release import Draw, ReleaseDesign, add_noise, grid_draw
 from privet.noise import NOISES, Noise
@@ -51,16 +51,16 @@ class Stretch:
     basis: float = 0.0  # largest singular value of W; 0 where the predictions get the noise
     size: int = 0  # columns of W
 
-    def rounding(self, minimiser: KernelMinimiser, *, in_l1: bool) -> float:
+    def rounding(self, minimizer: KernelMinimizer, *, in_l1: bool) -> float:
         """How far what is computed can be from what is meant, in the norm of the noise.
 
         Each prediction is off by its own rounding; ``W'`` lengthens that, and its products of
         values of size ``R C`` are rounded too.
         """
-        each = minimiser.prediction_rounding
+        each = minimizer.prediction_rounding
         if not self.basis:
             return each * (self.points if in_l1 else math.sqrt(self.points))
-        reach = minimiser.risk.norm_bound * minimiser.norm
+        reach = minimizer.risk.norm_bound * minimizer.norm
         product = rounded(self.points + 2.0) * math.sqrt(self.size) * (reach + each)
         return math.sqrt(self.points) * self.basis * (each + product)
 
@@ -81,7 +81,7 @@ def prediction_stretch(norm_bound: float, points: int, largest_eigenvalue: float
 class ProjectionDesign(ReleaseDesign):
     """Every number of the release that is fixed before a row is read."""
 
-    minimiser: KernelMinimiser
+    minimizer: KernelMinimizer
     noise: Noise  # of each number (dimension 1), or of all of them (spherical)
     size: int
     exponent: int
@@ -94,12 +94,12 @@ class ProjectionDesign(ReleaseDesign):
 
     @property
     def numerics(self) -> str:
-        """What is exact and what is idealised."""
+        """What is exact and what is idealized."""
         if self.noise.kind == "gaussian":
             kind = f"exact discrete Gaussian on the grid 2^{self.exponent}"
         else:
-            kind = f"idealised numerics: floating-point Laplace rounded to 2^{self.exponent}"
-        return f"{kind}; conditional on convergence of the minimiser"
+            kind = f"idealized numerics: floating-point Laplace rounded to 2^{self.exponent}"
+        return f"{kind}; conditional on convergence of the minimizer"
 
     def perturb(self, values: Array, randomness: Randomness) -> Array:
         """``values`` with fresh noise on the grid. Charge the event before this."""
@@ -108,7 +108,7 @@ class ProjectionDesign(ReleaseDesign):
 
 @dataclass(frozen=True, kw_only=True)
 class Projection(KernelRelease):
-    """``size`` numbers about the minimiser on public points: coordinates or predictions."""
+    """``size`` numbers about the minimizer on public points: coordinates or predictions."""
 
     name: ClassVar[str] = "projection"
 
@@ -124,12 +124,12 @@ class Projection(KernelRelease):
         independent = kind == "gaussian" or l1 is not None
         unit = NOISES[kind](1.0 / rate, 1 if independent else self.size)
         wide = self.stretch.l2 if kind == "gaussian" or l1 is None else l1
-        minimiser = self.minimiser(n, 1.0 / (unit.coordinate_sd * wide))
+        minimizer = self.minimizer(n, 1.0 / (unit.coordinate_sd * wide))
         in_l1 = kind != "gaussian" and l1 is not None
-        lost = self.stretch.rounding(minimiser, in_l1=in_l1)
-        sensitivity = wide * minimiser.sensitivity + 2.0 * lost
+        lost = self.stretch.rounding(minimizer, in_l1=in_l1)
+        sensitivity = wide * minimizer.sensitivity + 2.0 * lost
         scaled = replace(unit, scale=unit.scale * sensitivity)
-        reach = self.stretch.l2 * minimiser.norm
+        reach = self.stretch.l2 * minimizer.norm
         largest = reach + scaled.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
         exponent = grid_exponent(scaled.coordinate_sd, largest)
         if kind == "gaussian":
@@ -144,8 +144,8 @@ class Projection(KernelRelease):
             sensitivity=sensitivity,
             n=n,
             numbers=self.size,
-            regularization=minimiser.risk.regularization,
+            regularization=minimizer.risk.regularization,
             theorem=THEOREM[self.of],
             why_not_private=not_private(self.insecure_seed),
         )
-        return ProjectionDesign(minimiser, noise, self.size, exponent, event)
+        return ProjectionDesign(minimizer, noise, self.size, exponent, event)

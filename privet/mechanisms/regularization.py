@@ -1,14 +1,14 @@
-"""How much regularisation: the public default rule, and the floor below which proofs get dear.
+"""How much regularization: the public default rule, and the floor below which proofs get dear.
 
     default     Lam = tau R^2 s^k,    s = E|b_0|/(n R)
     floor       Lam_0 = R^2/(n q_0), q_0 the largest relative row norm the calibration accepts
 
-``b_0`` is the noise at infinite regularisation: ``E|b_0| = D R p/eps`` for spherical Laplace and
+``b_0`` is the noise at infinite regularization: ``E|b_0| = D R p/eps`` for spherical Laplace and
 ``sigma_0 sqrt p`` for Gaussian noise, ``D`` the loss's difference bound and ``p`` the number of
 parameters. ``s`` compares the noise with what all rows together can pull, and the rule obeys the
 unit law: (a X, a R, a^2 Lam) is the same problem. It reads no data, so it costs nothing.
 
-With ``k = 1`` noise and regulariser pull a row's score equally far whatever ``n`` is. Measured
+With ``k = 1`` noise and regularizer pull a row's score equally far whatever ``n`` is. Measured
 (``reproduce/default_rule.md``), Laplace noise in the objective wants more than that where it is
 large and less where it is small, ``k = 3/2``; for the others 1 is best or as good.
 """
@@ -41,7 +41,7 @@ RULES: dict[tuple[str, str, bool], Rule] = {
     ("output", "gaussian", True): Rule(0.25),
 }
 
-# Above this multiple of c R^2 the minimiser is zero to working precision.
+# Above this multiple of c R^2 the minimizer is zero to working precision.
 LARGEST_RELATIVE = 1e12
 
 
@@ -62,7 +62,7 @@ def regularization_floor(norm_bound: float, n: int, largest_q: float) -> float:
 def choose_regularization(
     declared: float | Literal["auto"], default: float, floor: float, loss: Loss, norm_bound: float
 ) -> float:
-    """The total regularisation: declared or default, never below ``floor``, never absurd."""
+    """The total regularization: declared or default, never below ``floor``, never absurd."""
     if declared == "auto":
         return max(default, floor)
     ceiling = LARGEST_RELATIVE * loss.curvature_bound * norm_bound**2

@@ -21,7 +21,7 @@ from privet.losses import Loss
 from privet.noise import Law, Noise
 from privet.privacy import Budget, Event, FitEvent
 from privet.randomness import Randomness, source
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows import Rows
 
 NoiseChoice = Literal["auto", "laplace", "gaussian"]
@@ -86,7 +86,7 @@ class ReleaseDesign(ABC):
     @property
     @abstractmethod
     def numerics(self) -> str:
-        """A sentence on what is exact and what is idealised in the arithmetic."""
+        """A sentence on what is exact and what is idealized in the arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,13 @@ class Release(ABC):
 
 @dataclass(frozen=True)
 class Design(ReleaseDesign):
-    """The design of a private minimiser."""
+    """The design of a private minimizer."""
 
-    risk: RegularisedRisk
+    risk: RegularizedRisk
     n: int
     m: int
-    main: Noise  # in the objective (objective perturbation) or on the minimiser (output)
-    tolerance: float  # the gradient norm that the minimiser must reach
+    main: Noise  # in the objective (objective perturbation) or on the minimizer (output)
+    tolerance: float  # the gradient norm that the minimizer must reach
     gap: Noise | None  # extra output noise that pays for the gap; None where `main` pays for it
     exponent: int  # the release is rounded to multiples of 2^exponent
     event: FitEvent
@@ -128,17 +128,17 @@ class Design(ReleaseDesign):
 
     @property
     def numerics(self) -> str:
-        """Exact where Gaussian noise is added to the minimiser, idealised otherwise.
+        """Exact where Gaussian noise is added to the minimizer, idealized otherwise.
 
         Noise in the objective needs a density, so it is a floating-point sample.
         """
         if self.gap is not None:
-            how = f"idealised numerics: floating-point {self.main.kind} noise, release rounded to"
+            how = f"idealized numerics: floating-point {self.main.kind} noise, release rounded to"
         elif self.main.kind == "gaussian":
             how = "exact discrete Gaussian on"
         else:
-            how = "idealised numerics: floating-point spherical Laplace rounded to"
-        return f"{how} the grid 2^{self.exponent}; conditional on convergence of the minimiser"
+            how = "idealized numerics: floating-point spherical Laplace rounded to"
+        return f"{how} the grid 2^{self.exponent}; conditional on convergence of the minimizer"
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class ReleasedVector:
 
 @dataclass(frozen=True)
 class Mechanism(Release):
-    """A private minimiser of the regularised risk.
+    """A private minimizer of the regularized risk.
 
     ``run(rows)`` draws fresh noise and releases; ``sample(rows, k)`` draws ``k`` releases at once
     from the same law, for audits.
@@ -229,11 +229,11 @@ class Mechanism(Release):
 
     @abstractmethod
     def perturb(self, rows: Rows, design: Design, randomness: Randomness) -> Array:
-        """One private minimiser, on the public grid. Raises NotConverged or returns."""
+        """One private minimizer, on the public grid. Raises NotConverged or returns."""
 
     @abstractmethod
     def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
-        """``k`` independent private minimisers on the same rows, shape (k, p)."""
+        """``k`` independent private minimizers on the same rows, shape (k, p)."""
 
     def run(self, rows: Rows, design: Design | None = None) -> ReleasedVector:
         """Draw fresh noise, reach the certified minimum, release. Charge the event before this.

@@ -2,7 +2,7 @@
 
 Guarantee
 ---------
-Replace-one neighbours; every score changes by at most ``sensitivity`` when one row is replaced. The
+Replace-one neighbors; every score changes by at most ``sensitivity`` when one row is replaced. The
 index that is chosen at ``epsilon``:
 
     EXPONENTIAL         P[i] ~ exp(eps s_i/(2 sensitivity))      eps-pure, eps^2/8-zCDP

@@ -2,7 +2,7 @@
 
 Guarantee
 ---------
-Replace-one neighbours; every prediction changes by at most ``s`` when one row is replaced. Each of
+Replace-one neighbors; every prediction changes by at most ``s`` when one row is replaced. Each of
 at most ``B`` epochs draws ``nu ~ Lap(2s/eps1)``; each query with exact value ``v`` and public guess
 ``g`` draws ``xi ~ Lap(4s/eps1)``. If ``|v - g| + xi >= tau + nu``, a fresh noisy value is released
 and the next epoch begins; otherwise the guess is the answer. After ``B`` epochs only guesses are.
@@ -32,7 +32,7 @@ from privet.errors import DeclarationError
 from privet.grid import grid_exponent, round_to_grid
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.kernel_minimiser import KernelMinimiser, KernelRelease
+from privet.mechanisms.kernel_minimizer import KernelMinimizer, KernelRelease
 from privet.mechanisms.release import Draw, ReleaseDesign, add_noise, draw, grid_draw
 from privet.noise import NOISES, Law, Noise
 from privet.privacy import Budget
@@ -61,7 +61,7 @@ class Comparison(Law):
 class SparseVectorDesign(ReleaseDesign):
     """Every number of the sparse vector that is fixed before a row is read."""
 
-    minimiser: KernelMinimiser
+    minimizer: KernelMinimizer
     epochs: int  # B
     epsilon: float  # eps1, of one epoch's comparisons
     numeric: Noise
@@ -83,12 +83,12 @@ class SparseVectorDesign(ReleaseDesign):
     @property
     def level(self) -> Comparison:
         """The noise of an epoch's threshold."""
-        return Comparison(2.0 * self.minimiser.score_sensitivity / self.epsilon, 1)
+        return Comparison(2.0 * self.minimizer.score_sensitivity / self.epsilon, 1)
 
     @property
     def comparison(self) -> Comparison:
         """The noise of one comparison."""
-        return Comparison(4.0 * self.minimiser.score_sensitivity / self.epsilon, 1)
+        return Comparison(4.0 * self.minimizer.score_sensitivity / self.epsilon, 1)
 
     @property
     def draws(self) -> tuple[Draw, ...]:
@@ -101,11 +101,11 @@ class SparseVectorDesign(ReleaseDesign):
 
     @property
     def numerics(self) -> str:
-        """What is exact and what is idealised."""
+        """What is exact and what is idealized."""
         exact = " (Gaussian ones: exact discrete noise)" if self.numeric.kind == "gaussian" else ""
         return (
-            "idealised numerics: floating-point comparisons with Laplace noise; released values on "
-            f"the grid 2^{self.exponent}{exact}; conditional on convergence of the minimiser"
+            "idealized numerics: floating-point comparisons with Laplace noise; released values on "
+            f"the grid 2^{self.exponent}{exact}; conditional on convergence of the minimizer"
         )
 
 
@@ -150,8 +150,8 @@ class SparseVector(KernelRelease):
         """The smallest ``B`` that the accuracy needs, and what it leaves to each epoch."""
         budget = self.budget
         shift = function_shift(budget) if budget.allows_gaussian else budget.laplace_epsilon
-        minimiser = self.minimiser(n, shift)
-        reach, s = minimiser.norm * self.norm_bound, minimiser.score_sensitivity
+        minimizer = self.minimizer(n, shift)
+        reach, s = minimizer.norm * self.norm_bound, minimizer.score_sensitivity
         prices, epochs, promised = self._promise(s, reach)
         epsilon = prices.comparisons(epochs)
         accuracy = 6.0 * s * prices.log_term / epsilon
@@ -170,12 +170,12 @@ class SparseVector(KernelRelease):
             sensitivity=s,
             n=n,
             columns=m,
-            regularization=minimiser.risk.regularization,
+            regularization=minimizer.risk.regularization,
             theorem=THEOREM,
             why_not_private=not_private(self.insecure_seed),
         )
         return SparseVectorDesign(
-            minimiser, epochs, epsilon, numeric, promised, accuracy, exponent, event
+            minimizer, epochs, epsilon, numeric, promised, accuracy, exponent, event
         )
 
     def _promise(self, s: float, reach: float) -> tuple[Prices, int, int]:

@@ -46,7 +46,7 @@ def why_not_covered() -> str:
 def _why_not(name: str, step: Any) -> str:
     """Why the step of a pipeline voids the guarantee of what follows it; or nothing."""
     if learns(step):
-        return f"the step {name!r} of the pipeline learnt from the rows before the fit"
+        return f"the step {name!r} of the pipeline learned from the rows before the fit"
     if not is_row_wise(step):
         return (
             f"the step {name!r} of the pipeline may have looked at other rows; if it maps each row "

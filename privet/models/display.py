@@ -57,7 +57,7 @@ class Displayed:
         facts = {
             "Guarantee": str(guarantee),
             "Theorem": guarantee.theorem,
-            "Neighbours": guarantee.compared,
+            "Neighbors": guarantee.compared,
             "Numerics": guarantee.numerics,
         }
         cells = "".join(

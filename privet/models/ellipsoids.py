@@ -8,7 +8,7 @@ definite (well enough to invert) is taken. Then
     Phi = [[Psi, q], [q^T, r]]      distance = (x - mu)^T Psi (x - mu) + theta
     mu = -k Psi^-1 q,  covariance = Psi^-1,  theta = k^2 r - mu^T Psi mu >= 0
 
-All of this is post-processing of the release. Only differences between classes are learnt: the
+All of this is post-processing of the release. Only differences between classes are learned: the
 common multiple is a choice, and sizes of ellipsoids mean something only beside each other. Those of
 a model of two columns can be drawn, with its regions.
 """
@@ -70,7 +70,7 @@ def ellipsoids(matrices: Array, constant: float, labels: NDArray[Any]) -> list[E
 
 
 def stretched(ellipsoid: Ellipsoid, center: Array, scale: Array) -> Ellipsoid:
-    """The ellipsoid of standardised columns in the columns' own units."""
+    """The ellipsoid of standardized columns in the columns' own units."""
     return Ellipsoid(
         ellipsoid.label,
         center + scale * ellipsoid.mean,
@@ -95,7 +95,7 @@ def common_size(ellipsoids: list[Ellipsoid], reach: float) -> float:
 
 
 def plot_ellipses(model: Any, ax: Any = None, reach: float | None = None) -> Any:
-    """Regions of ``predict`` as colours, ellipses of equal distance as lines."""
+    """Regions of ``predict`` as colors, ellipses of equal distance as lines."""
     if int(model.n_features_in_) != 2:
         raise DeclarationError("Ellipses are drawn for models of two columns.")
     try:
@@ -108,18 +108,18 @@ def plot_ellipses(model: Any, ax: Any = None, reach: float | None = None) -> Any
         middle, spread = model.center_, model.scale_
     radius = 1.25 * float(model.norm_bound) if reach is None else float(reach)
     axes = plt.subplots(figsize=(6.0, 5.4))[1] if ax is None else ax
-    colours = plt.get_cmap("tab10")(np.arange(len(model.classes_)) % 10)
+    colors = plt.get_cmap("tab10")(np.arange(len(model.classes_)) % 10)
     ticks = [
         m + s * np.linspace(-radius, radius, GRID) for m, s in zip(middle, spread, strict=True)
     ]
-    _regions(model, axes, ticks, colours)
+    _regions(model, axes, ticks, colors)
     size = common_size(ellipsoids, radius * float(spread.max()))
     for one in ellipsoids:
         index = int(np.flatnonzero(model.classes_ == one.label)[0])
-        axes.plot(*outline(one, size).T, color=colours[index], linewidth=1.8, clip_on=True)
-        axes.plot(*one.mean, marker="o", color=colours[index], markeredgecolor="white")
-    for label, colour in zip(model.classes_, colours, strict=True):
-        axes.plot([], [], color=colour, linewidth=4, label=str(label))
+        axes.plot(*outline(one, size).T, color=colors[index], linewidth=1.8, clip_on=True)
+        axes.plot(*one.mean, marker="o", color=colors[index], markeredgecolor="white")
+    for label, color in zip(model.classes_, colors, strict=True):
+        axes.plot([], [], color=color, linewidth=4, label=str(label))
     axes.set_xlim(ticks[0][0], ticks[0][-1])
     axes.set_ylim(ticks[1][0], ticks[1][-1])
     names = getattr(model, "feature_names_in_", ("first column", "second column"))
@@ -130,12 +130,12 @@ def plot_ellipses(model: Any, ax: Any = None, reach: float | None = None) -> Any
     return axes
 
 
-def _regions(model: Any, axes: Any, ticks: list[Array], colours: Array) -> None:
+def _regions(model: Any, axes: Any, ticks: list[Array], colors: Array) -> None:
     first, second = np.meshgrid(*ticks)
     labels = model.predict(np.stack([first.ravel(), second.ravel()], axis=1))
     index = np.searchsorted(model.classes_, labels).reshape(first.shape)
     axes.imshow(
-        colours[index][..., :3] * 0.28 + 0.72,
+        colors[index][..., :3] * 0.28 + 0.72,
         extent=(ticks[0][0], ticks[0][-1], ticks[1][0], ticks[1][-1]),
         origin="lower",
         aspect="auto",

@@ -163,7 +163,7 @@ class FeaturedModel(PrivateModel):
         refuse_unsound(data)
 
     def _codes(self, data: Any, codes: Codes, n_classes: int) -> Codes:
-        """What each row is labelled with in the loss: a function of that row and of releases."""
+        """What each row is labeled with in the loss: a function of that row and of releases."""
         return codes
 
     def _targets(self, data: Any, codes: Codes, mechanism: Mechanism, n_classes: int) -> Targets:

@@ -304,7 +304,7 @@ class Fit(Generic[Model]):
         return replace(self, model=other, planned=other.planned(*self.table.shape, self.classes))
 
     def release(self) -> Model:
-        """Draw noise, minimise, publish. Whoever calls this has charged ``event``."""
+        """Draw noise, minimize, publish. Whoever calls this has charged ``event``."""
         model, planned = self.model, self.planned
         try:
             arrays = planned.stages.run(self.table.x, self.codes)

@@ -68,7 +68,7 @@ class LargeMarginGaussian(PrivateLinearClassifier):
     constant : float, default 0.5
         The constant appended to each row, in units of ``norm_bound``.
     mechanism : "objective" or "output", default "objective"
-        Where the noise goes: into the objective (more accurate) or onto the minimiser.
+        Where the noise goes: into the objective (more accurate) or onto the minimizer.
     noise : "auto", "laplace" or "gaussian", default "auto"
         By the budget's kind; the smaller one where both are allowed.
     calibration : None, "exact" or "wang2018", default None
@@ -97,7 +97,7 @@ class LargeMarginGaussian(PrivateLinearClassifier):
     Attributes
     ----------
     coef_ : array
-        Half-vectorised class matrices, one row per class and component (two classes: one row).
+        Half-vectorized class matrices, one row per class and component (two classes: one row).
     intercept_ : array
         Zero: the constant is among the features.
     classes_, guarantee_, regularization_, center_, scale_ : as in ``LogisticRegression``

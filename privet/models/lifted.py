@@ -69,7 +69,7 @@ class Lifted:
 
     @property
     def columns(self) -> int:
-        """Length of the half-vectorised matrix."""
+        """Length of the half-vectorized matrix."""
         return lifted_columns(self.d, self.covariance)
 
     @property
@@ -129,7 +129,7 @@ class Lifted:
         return out.T
 
     def matrices(self, weights: Array) -> Array:
-        """The symmetric matrices of half-vectorised ``weights``, shape (..., d+1, d+1)."""
+        """The symmetric matrices of half-vectorized ``weights``, shape (..., d+1, d+1)."""
         d = self.d
         out = np.zeros((*weights.shape[:-1], d + 1, d + 1))
         index = np.arange(d)

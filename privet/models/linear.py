@@ -27,7 +27,7 @@ class LogisticRegression(PrivateLinearClassifier):
     budget : float, PureDP, ZCDP or ApproxDP, default 1.0
         What one fit may cost. A number is the epsilon of pure differential privacy.
     mechanism : "objective" or "output", default "objective"
-        Where the noise goes: into the objective (more accurate) or onto the minimiser.
+        Where the noise goes: into the objective (more accurate) or onto the minimizer.
     noise : "auto", "laplace" or "gaussian", default "auto"
         By the budget's kind; the smaller one where both are allowed.
     calibration : None, "exact", "wang2018", "chaudhuri2011" or "chaudhuri2008", default None
@@ -39,7 +39,7 @@ class LogisticRegression(PrivateLinearClassifier):
         Rows are clipped to this Euclidean norm, in training and in prediction. Declare it; it is
         never measured. A feature map brings its own.
     fit_intercept : bool, default True
-        Adds a penalised constant column, so that the proof covers the intercept too.
+        Adds a penalized constant column, so that the proof covers the intercept too.
     features : feature map or None, default None
         A public map of rows with ``columns``, ``norm`` and ``__call__``, made without the rows: a
         fitted ``RandomFourierFeatures`` or ``PublicNystroem``, for example. None: the columns.
@@ -187,7 +187,7 @@ class LinearSVC(PrivateLinearClassifier):
     h : float, default 0.5
         Half-width of the knee; wider costs less noise.
     mechanism : "objective" or "output", default "objective"
-        Where the noise goes: into the objective (more accurate) or onto the minimiser.
+        Where the noise goes: into the objective (more accurate) or onto the minimizer.
     noise : "auto", "laplace" or "gaussian", default "auto"
         By the budget's kind; the smaller one where both are allowed.
     calibration : None, "exact", "wang2018", "chaudhuri2011" or "chaudhuri2008", default None
@@ -199,7 +199,7 @@ class LinearSVC(PrivateLinearClassifier):
         Rows are clipped to this Euclidean norm, in training and in prediction. Declare it; it is
         never measured. A feature map brings its own.
     fit_intercept : bool, default True
-        Adds a penalised constant column, so that the proof covers the intercept too.
+        Adds a penalized constant column, so that the proof covers the intercept too.
     features : feature map or None, default None
         A public map of rows with ``columns``, ``norm`` and ``__call__``, made without the rows: a
         fitted ``RandomFourierFeatures`` or ``PublicNystroem``, for example. None: the columns.

@@ -1,7 +1,7 @@
-"""Several Gaussians per class: each row belongs to the nearest centre of its class.
+"""Several Gaussians per class: each row belongs to the nearest center of its class.
 
-The component of a row is a function of that row, its label and centres that are public or were
-released before, so labelling rows by (class, component) costs nothing. Centres are declared by the
+The component of a row is a function of that row, its label and centers that are public or were
+released before, so labeling rows by (class, component) costs nothing. Centers are declared by the
 user, or placed by a few rounds of noisy k-means (each round releases the cells' sums and counts,
 ``privet.mechanisms.moments``) from a public start.
 """
@@ -26,7 +26,7 @@ from privet.rows.mapped import MappedRows
 ROUNDS = 3
 # Of the whole budget, for all rounds.
 CENTERS_SHARE = 0.05
-# Cells with a count below this many standard deviations of its noise keep their old centre.
+# Cells with a count below this many standard deviations of its noise keep their old center.
 BELIEVED = 4.0
 # The public start of k-means: fixed, so that it is part of this module and not of the data.
 _START = 2010
@@ -34,7 +34,7 @@ _START = 2010
 
 @dataclass(frozen=True)
 class UnitRows:
-    """Rows clipped to ``norm_bound`` and divided by it: what centres are placed among."""
+    """Rows clipped to ``norm_bound`` and divided by it: what centers are placed among."""
 
     lifted: Lifted
 
@@ -76,7 +76,7 @@ def public_start(classes: int, components: int, d: int) -> Array:
 
 
 def declared_centers(centers: Any, classes: int, components: int, d: int) -> Array:
-    """Public centres as (C, K, d); one list of K serves every class."""
+    """Public centers as (C, K, d); one list of K serves every class."""
     wanted = f"centers must have shape ({components}, {d}) or ({classes}, {components}, {d})."
     try:
         array = np.asarray(centers, dtype=np.float64)
@@ -91,7 +91,7 @@ def declared_centers(centers: Any, classes: int, components: int, d: int) -> Arr
 
 
 def _nearest(block: Block, codes: Codes, centers: Array) -> Codes:
-    """Index of each row's nearest centre among its class's: the largest ``<x, c> - |c|^2/2``."""
+    """Index of each row's nearest center among its class's: the largest ``<x, c> - |c|^2/2``."""
     classes, components, d = centers.shape
     scores = block.scores(centers.reshape(-1, d)).reshape(-1, classes, components)
     own = scores[np.arange(len(codes)), codes]

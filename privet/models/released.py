@@ -45,7 +45,7 @@ class Released:
     guarantee : Guarantee
         What was promised.
     loss : Loss
-        The loss that was minimised, without class weights.
+        The loss that was minimized, without class weights.
     view : RowView
         What the model sees of a row; ``view.bound`` is the features' norm bound.
     inputs : int

@@ -1,6 +1,6 @@
 """Steps before a model: which map each row by itself, and a model taken apart into them.
 
-A guarantee of the model covers a whole pipeline only if no step learnt anything from the rows and
+A guarantee of the model covers a whole pipeline only if no step learned anything from the rows and
 none looks at two rows at once. What is known of scikit-learn's steps is listed here, once; what is
 not known is the caller's word, given by ``RowWise``.
 """

@@ -1,4 +1,4 @@
-"""Private standardisation: columns centred and scaled by moments that the same budget paid for.
+"""Private standardization: columns centered and scaled by moments that the same budget paid for.
 
     u       the column clipped to its declared range and scaled to [-1, 1]
     release noisy means of u and u^2 from a few per cent of the budget (``mechanisms.moments``)
@@ -204,7 +204,7 @@ class Standardized:
         return len(self.center)
 
     def __call__(self, x: Any) -> Array:
-        """Centred and scaled columns of a block."""
+        """Centered and scaled columns of a block."""
         out = (self.ranges.clipped(x) - self.center) / self.scale
         out[np.abs(out) < TINY] = 0.0
         return out
@@ -236,7 +236,7 @@ class Chained:
 class Standardization(Stage):
     """The release of ``center_`` and ``scale_``."""
 
-    name: ClassVar[str] = "private standardisation"
+    name: ClassVar[str] = "private standardization"
     ranges: Ranges
     insecure_seed: int | None = None
 

@@ -77,7 +77,7 @@ def _refuse_divided(model: Any) -> None:
         )
 
 
-def labelled_rows(carried: Schema | None, X: Any, y: Any) -> tuple[Any, Any, Schema | None]:
+def labeled_rows(carried: Schema | None, X: Any, y: Any) -> tuple[Any, Any, Schema | None]:
     """Rows and labels for a release about a fitted model, and the schema of a raw table.
 
     Arrays come with their labels and have no schema. A raw table comes alone: the schema that the
@@ -198,7 +198,7 @@ def unit(schema: Schema) -> dict[str, Any]:
     return {
         "unit": f"one person (told apart by {column}, at most {rows})",
         "group": k,
-        "neighbours": (
+        "neighbors": (
             "tables of the same public size that differ in the rows of one person, each replaced "
             f"in its place: in either table all of these rows share one value of {column} that no "
             f"other row has, or all have none; at most {rows}, and rows without a value never do"

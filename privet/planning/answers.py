@@ -94,7 +94,7 @@ def answers_plan(declared: Declaration, queries: int, beta: float) -> AnswersPla
     return AnswersPlan(
         queries=queries,
         beta=beta,
-        regularization=sparse.minimiser.risk.regularization,
+        regularization=sparse.minimizer.risk.regularization,
         function_sd=sd,
         function_error=error,
         sparse_vector_error=sparse.error,

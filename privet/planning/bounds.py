@@ -37,7 +37,7 @@ from privet._checks import probability
 from privet._types import Array
 from privet.mechanisms import Design
 from privet.mechanisms.gap import NEGLIGIBLE, least_response
-from privet.minimise import rounding_floor
+from privet.minimize import rounding_floor
 from privet.noise import Noise
 
 # The share of the failure probability that the gap noise may use.

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from scipy.special import ndtri
 
 from privet.mechanisms import Design
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 
 #: an even table's curvature, relative to the largest mean over directions
 TYPICAL_SHARE = 0.1
@@ -69,12 +69,12 @@ class Typical:
         return "tight" if self.noise_to_signal < HOPELESS else "hopeless"
 
 
-def typical_curvature(risk: RegularisedRisk, m: int) -> float:
+def typical_curvature(risk: RegularizedRisk, m: int) -> float:
     """``kappa = 0.1 c R^2/m``."""
     return TYPICAL_SHARE * risk.row_curvature / m
 
 
-def gradient_sd(risk: RegularisedRisk, m: int) -> float:
+def gradient_sd(risk: RegularizedRisk, m: int) -> float:
     """``tau``: one coordinate of a row's gradient, ``sqrt(0.1 min(c, L^2/K) R^2/m)``."""
     loss = risk.loss
     variance = min(loss.curvature_bound, loss.row_gradient_bound**2 / loss.scores)

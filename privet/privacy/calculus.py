@@ -38,7 +38,7 @@ class Cost(Protocol):
 
 @dataclass(frozen=True)
 class Budget(ABC):
-    """A privacy budget under replace-one neighbours."""
+    """A privacy budget under replace-one neighbors."""
 
     kind: ClassVar[str]
     #: the name of its main number

@@ -120,7 +120,7 @@ class Composition:
 def together(parts: Sequence[Event], claim: Budget, mechanism: str, main: int = 0) -> Event:
     """The event of several releases made under one ``claim``, which they must not exceed.
 
-    ``main`` is the part whose noise, size and regularisation the whole is described by.
+    ``main`` is the part whose noise, size and regularization the whole is described by.
     """
     if len(parts) == 1 and parts[0].claim == claim:
         return parts[0]

@@ -44,7 +44,7 @@ class Curve(ABC):
 
     @abstractmethod
     def renyi(self, order: float) -> float:
-        """Bound on the Renyi divergence of this order (> 1) between neighbours."""
+        """Bound on the Renyi divergence of this order (> 1) between neighbors."""
 
     @property
     @abstractmethod
@@ -77,7 +77,7 @@ class PureCurve(Curve):
         object.__setattr__(self, "loss", number_between("loss", self.loss, SMALLEST, LARGEST))
 
     def renyi(self, order: float) -> float:
-        """The curve of randomised response, the worst of all pure mechanisms.
+        """The curve of randomized response, the worst of all pure mechanisms.
 
         ``log[(sinh(a e) - sinh((a-1) e))/sinh e]/(a-1)`` (Bun and Steinke 2016, Proposition 3.3;
         Mironov 2017), written with exponentials that do not overflow.
@@ -216,7 +216,7 @@ def renyi_epsilon(curves: Iterable[Curve], delta: float) -> float:
 def tight_epsilon(curves: Sequence[Curve], delta: float) -> float:
     """Epsilon of a fixed list by numerical composition, where every curve allows it.
 
-    Gaussian curves add to one Gaussian; pure ones compose as randomised response; the privacy loss
+    Gaussian curves add to one Gaussian; pure ones compose as randomized response; the privacy loss
     distributions are dp-accounting's, rounded to the pessimistic side.
     """
     from dp_accounting.pld import common, privacy_loss_distribution
@@ -228,7 +228,7 @@ def tight_epsilon(curves: Sequence[Curve], delta: float) -> float:
     losses = [c.loss for c in curves if isinstance(c, PureCurve)]
     if not losses:
         return profile_epsilon(math.sqrt(2.0 * rho), delta) + slack
-    # connect-the-dots discretisation: exact at the grid points, so a coarse grid loses little
+    # connect-the-dots discretization: exact at the grid points, so a coarse grid loses little
     interval = 1e-4
     parameters = common.DifferentialPrivacyParameters
     total = privacy_loss_distribution.from_privacy_parameters(parameters(losses[0], 0), interval)

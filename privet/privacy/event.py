@@ -5,7 +5,7 @@ claims a budget and lists the curves that prove the claim; accountants read the 
 claim's own calculus an event costs the larger of the two, so that a claim can never hide what its
 curves say. Each kind of release is a subclass, in ``kinds.py``.
 
-In a file every kind has the same fields: ``m`` is the kind's own count, a share or regularisation
+In a file every kind has the same fields: ``m`` is the kind's own count, a share or regularization
 that a kind does not have is written as 1 or 0. A version's meaning never changes: new meaning gets
 a new version.
 """

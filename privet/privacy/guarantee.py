@@ -6,6 +6,7 @@ Everything here is public: it is derived from the event and from what the user d
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +15,7 @@ from privet.privacy.budget import Budget
 from privet.privacy.event import Event
 from privet.privacy.kinds import event_from_json
 
-NEIGHBOURS = "tables of the same public size that differ in one row (replace one)"
+NEIGHBORS = "tables of the same public size that differ in one row (replace one)"
 UNIT = "one row of the training table"
 PERTURBATIONS = ("objective", "output")
 
@@ -47,7 +48,7 @@ class Guarantee:
     event: Event
     numerics: str
     assumptions: tuple[str, ...]
-    neighbours: str = NEIGHBOURS
+    neighbors: str = NEIGHBORS
     unit: str = UNIT
     group: int = 1  # rows of the table that one unit may have
     receipt: Receipt | None = None  # where the ledger stood when the release was settled
@@ -60,10 +61,18 @@ class Guarantee:
         return self.event.claim.for_group(self.group)
 
     @property
+    def neighbours(self) -> str:
+        """The old spelling of ``neighbors``; it will be removed."""
+        warnings.warn(
+            "guarantee_.neighbours is now guarantee_.neighbors.", FutureWarning, stacklevel=2
+        )
+        return self.neighbors
+
+    @property
     def compared(self) -> str:
         """The tables that must look alike: all rows of one unit may differ."""
-        if self.group == 1 or self.neighbours != NEIGHBOURS:
-            return self.neighbours
+        if self.group == 1 or self.neighbors != NEIGHBORS:
+            return self.neighbors
         return (
             f"tables of the same public size that differ in the rows of one unit, at most "
             f"{self.group} (each replaced)"
@@ -107,7 +116,7 @@ class Guarantee:
             "event": self.event.to_json(),
             "numerics": self.numerics,
             "assumptions": list(self.assumptions),
-            "neighbours": self.neighbours,
+            "neighbours": self.neighbors,  # as files have always spelled it
             "unit": self.unit,
             "group": self.group,
             "receipt": None if self.receipt is None else self.receipt.to_json(),
@@ -121,7 +130,7 @@ def guarantee_from_json(record: dict[str, Any]) -> Guarantee:
         event=event_from_json(record["event"]),
         numerics=str(record["numerics"]),
         assumptions=tuple(str(item) for item in record["assumptions"]),
-        neighbours=str(record["neighbours"]),
+        neighbors=str(record["neighbours"]),
         unit=str(record["unit"]),
         group=int(record["group"]),
         receipt=None if (kept := record.get("receipt")) is None else receipt_from_json(kept),

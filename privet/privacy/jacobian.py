@@ -2,7 +2,7 @@
 
 Replacing one row shifts the noise by at most ``D`` standard deviations and multiplies the density
 by a ratio of determinants, which depends on ``k = c R^2/(n Lam)``, the curvature one row can have
-relative to the regulariser. It is *not* a Gaussian mechanism and must never be accounted as one.
+relative to the regularizer. It is *not* a Gaussian mechanism and must never be accounted as one.
 
     family        loss                          statement
     margin        non-increasing, two classes   Renyi, zCDP, the Gaussian profile at eps - log(1+k)

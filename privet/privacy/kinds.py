@@ -1,10 +1,10 @@
 """Every kind of event, one small class each, and events from their records.
 
-FitEvent             a minimiser by output or objective perturbation
+FitEvent             a minimizer by output or objective perturbation
 HistogramEvent       counts                      MomentsEvent     means of columns or cells
 SelectionEvent       one of several candidates   MatrixEvent      the matrices of intervals
 FunctionEvent        a function in a kernel's space; SparseVectorEvent, ProjectionEvent,
-                     DistinguishingEvent: other answers from the same minimiser
+                     DistinguishingEvent: other answers from the same minimizer
 SearchEvent          the best of several fits    CompositeEvent   several releases at once
 """
 
@@ -21,7 +21,7 @@ from privet.privacy.event import COMMON, COMPOSITE, VERSION, Event
 
 @dataclass(frozen=True, kw_only=True)
 class FitEvent(Event):
-    """A released minimiser; ``share`` of the claim pays for the main noise, the rest the gap."""
+    """A released minimizer; ``share`` of the claim pays for the main noise, the rest the gap."""
 
     mechanisms: ClassVar[tuple[str, ...]] = ("output", "objective")
     count_name: ClassVar[str] = "columns"
@@ -59,7 +59,7 @@ class MomentsEvent(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixEvent(Event):
-    """The two matrices behind intervals, at a released minimiser."""
+    """The two matrices behind intervals, at a released minimizer."""
 
     mechanisms: ClassVar[tuple[str, ...]] = ("matrix",)
     count_name: ClassVar[str] = "columns"
@@ -180,7 +180,7 @@ def fit_part(event: Event) -> FitEvent | None:
 
 
 def regularization_of(event: Event) -> float:
-    """``Lam`` of the released minimiser; 0 where the event is not about one minimiser."""
+    """``Lam`` of the released minimizer; 0 where the event is not about one minimizer."""
     return float(event.counted()["regularization"])
 
 

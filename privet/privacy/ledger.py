@@ -1,19 +1,7 @@
-"""The ledger has a room of its own, ``privet.ledger``; this is the old door to it."""
+"""The old address of ``privet.ledger``; it will be removed."""
 
-from __future__ import annotations
+from privet._moved import old_names
 
-import warnings
-from typing import Any
+NAMES = ("Entry", "Ledger", "Part", "Receipt", "Terms")
 
-_MOVED = ("Entry", "Ledger", "Part", "Receipt", "Terms")
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MOVED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from privet import ledger
-
-    warnings.warn(
-        f"privet.privacy.ledger.{name} is now privet.ledger.{name}.", FutureWarning, stacklevel=2
-    )
-    return getattr(ledger, name)
+__getattr__ = old_names(__name__, {name: f"privet.ledger.{name}" for name in NAMES})

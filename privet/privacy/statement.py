@@ -1,21 +1,10 @@
 """The old address of ``privet.statement``; it will be removed."""
 
-from __future__ import annotations
+from privet._moved import old_names
 
-import warnings
-from typing import Any
+NAMES = """
+NOT_COVERED Account Fact Facts File Section Table Trained account as_json as_page as_text card
+in_words statement statement_facts
+"""
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    import privet.statement as room  # a room above, opened when called
-
-    if name not in room.__all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn(
-        f"privet.privacy.statement has moved: import {name} from privet.statement.",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return getattr(room, name)
+__getattr__ = old_names(__name__, {name: f"privet.statement.{name}" for name in NAMES.split()})

@@ -70,7 +70,7 @@ class MappedRows(Rows):
             yield self._block(rows), self._targets[rows]
 
     def _block(self, rows: slice) -> ArrayBlock:
-        place = rows.start, rows.step  # a minimiser goes over a thinned table many times
+        place = rows.start, rows.step  # a minimizer goes over a thinned table many times
         if place in self._kept:
             return self._kept[place]
         features, factors = mapped(self._map, self._x[rows])

@@ -106,10 +106,10 @@ def _write(schema: Schema, batch: Batch, out: NDArray[Any]) -> None:
         column.write(batch.cells(name), out[:, start : start + column.width], factor)
         start += column.width
     if schema.rows == "unit":
-        _normalise(out, len(schema.columns))
+        _normalize(out, len(schema.columns))
 
 
-def _normalise(out: NDArray[Any], columns: int) -> None:
+def _normalize(out: NDArray[Any], columns: int) -> None:
     """Divide each row by its own norm; zero rows stay.
 
     An entry is zero or at least 2^-53 in size, so its square does not vanish.

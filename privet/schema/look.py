@@ -1,6 +1,6 @@
 """A look at the cells before a budget is spent: how many miss their declaration.
 
-A misspelt class, another unit or a decimal comma turns every row into the same constant, and the
+A misspelled class, another unit or a decimal comma turns every row into the same constant, and the
 encoding says nothing of it, since a word would tell about the rows. The person who holds the table
 may know. What is counted here is exact and covered by no guarantee: it is for that person's
 screen and is kept nowhere.

@@ -113,7 +113,7 @@ def _promised(guarantee: Guarantee, counted: int) -> Iterator[Fact]:
         yield _budget("promise.row", guarantee.event.claim, private=guarantee.private)
     if guarantee.private:
         yield several_rows(guarantee, counted)
-    yield fact("promise.neighbours", compared=guarantee.compared)
+    yield fact("promise.neighbors", compared=guarantee.compared)
     yield fact("promise.rows", rows=f"{guarantee.event.n:,}", value=guarantee.event.n)
     if guarantee.private:
         yield from _conversions(guarantee)

@@ -1,6 +1,6 @@
 """Candidates: what a search may choose from, declared before any row is read.
 
-A candidate is a dictionary of parameters of the estimator: a regularisation, a loss, a kernel's
+A candidate is a dictionary of parameters of the estimator: a regularization, a loss, a kernel's
 gamma, several at once. The list is public. One that was made after looking at the rows (landmarks
 taken from them, a grid around the best value of an earlier try) leaks them in a way that no
 theorem covers: what can be seen of that is refused here, the rest is asserted by the caller.
@@ -104,7 +104,7 @@ def refuse_unproved(model: Any, x: Any, y: Any) -> None:
 
 
 def only_regularization(candidates: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the candidates differ in nothing but the regularisation."""
+    """Whether the candidates differ in nothing but the regularization."""
     keys = {key for candidate in candidates for key in candidate}
     varied = {
         key for key in keys if len({repr(candidate.get(key)) for candidate in candidates}) > 1

@@ -246,7 +246,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
     def _advise(candidates: Sequence[Candidate]) -> None:
         if only_regularization(candidates):
             warnings.warn(
-                "The candidates differ in the regularisation alone. regularization='auto' is a "
+                "The candidates differ in the regularization alone. regularization='auto' is a "
                 "public rule that costs nothing; a search pays for its choice with more noise and "
                 "was seldom better. See docs/tuning.md.",
                 TuningAdvice,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .columns import Bins, Column, Groups, Number, each
 
-#: UCI Adult in groups that are usual in labour statistics: ages in decades, hours (part-time,
+#: UCI Adult in groups that are usual in labor statistics: ages in decades, hours (part-time,
 #: full-time, over, long), five levels of schooling, three of marriage, the six summary groups of
 #: the 1990 census' occupations, capital gains below and above a tenth of the 50,000 that are to be
 #: predicted. Eight groups, so every row has eight ones; 31 columns.
@@ -26,7 +26,7 @@ ADULT: dict[str, Column] = {
             "technical, sales, clerical": "Tech-support Sales Adm-clerical",
             "farming": "Farming-fishing",
             "craft": "Craft-repair",
-            "operators, labourers": "Machine-op-inspct Transport-moving Handlers-cleaners",
+            "operators, laborers": "Machine-op-inspct Transport-moving Handlers-cleaners",
         },
         "service",
     ),

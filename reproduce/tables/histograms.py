@@ -1,8 +1,8 @@
-"""Histograms of gradient orientations: a fixed, public description of small grey images.
+"""Histograms of gradient orientations: a fixed, public description of small gray images.
 
 Each image is cut into cells; each cell counts in which directions the brightness changes, weighted
 by how much (Dalal and Triggs 2005). Square roots keep a few strong edges from dominating, and each
-row is divided by its own norm. Nothing is learnt from images, so it costs no privacy: good public
+row is divided by its own norm. Nothing is learned from images, so it costs no privacy: good public
 features do more for a private model than clever noise.
 """
 
@@ -61,7 +61,7 @@ def _binned_gradients(images: Array, bins: int) -> Array:
 def _cell_weights(side: int, cells: int) -> Array:
     """Shares of each line of pixels in each line of cells, shape (cells, side); columns sum to 1.
 
-    Linear between the middles of neighbouring cells; beyond the outermost, that cell alone.
+    Linear between the middles of neighboring cells; beyond the outermost, that cell alone.
     """
     width = side // cells
     middles = (np.arange(cells) + 0.5) * width - 0.5

@@ -1,6 +1,6 @@
-"""Replay audit of the intervals' matrices: neighbours, the same random words, the distance.
+"""Replay audit of the intervals' matrices: neighbors, the same random words, the distance.
 
-The release is in units of its declared sensitivity, so the distance of two neighbours' releases
+The release is in units of its declared sensitivity, so the distance of two neighbors' releases
 under the same noise must not exceed the event's number, which is one and what rounding adds. The
 attack is the proof's equality case: two rows at right angles, both at the scores where slope and
 curvature together are largest.
@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from privet._types import Array
-from privet.audit.neighbours import allows_opposite_rows
-from privet.audit.replay import Data, MakeRows, random_neighbours
+from privet.audit.neighbors import allows_opposite_rows
+from privet.audit.replay import Data, MakeRows, random_neighbors
 from privet.losses import Loss
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments, half_vector
 from privet.rows import checked_rows
@@ -54,18 +54,18 @@ def declared_matrix_distance(design: MatrixDesign) -> float:
 def worst_matrix_replay(
     moments: SecondMoments, n: int, m: int, *, seed: int = 0, make_rows: MakeRows = checked_rows
 ) -> tuple[float, float]:
-    """Largest distance over adversarial and random neighbours, and what is declared."""
+    """Largest distance over adversarial and random neighbors, and what is declared."""
     distances = [
         matrix_distance(moments, theta, first, second, seed=seed, make_rows=make_rows)
-        for theta, first, second in matrix_neighbours(moments, n, m, np.random.default_rng(seed))
+        for theta, first, second in matrix_neighbors(moments, n, m, np.random.default_rng(seed))
     ]
     return max(distances), declared_matrix_distance(moments.design(n, m))
 
 
-def matrix_neighbours(
+def matrix_neighbors(
     moments: SecondMoments, n: int, m: int, rng: np.random.Generator, randoms: int = 5
 ) -> Iterator[tuple[Array, Data, Data]]:
-    """Released parameters with neighbours to tell apart at them."""
+    """Released parameters with neighbors to tell apart at them."""
     risk = moments.risk
     for margin in MARGINS:
         theta = _parameters(risk.loss, margin / risk.norm_bound, m)
@@ -74,7 +74,7 @@ def matrix_neighbours(
     signed = allows_opposite_rows(risk.loss)
     for _ in range(randoms):
         theta = rng.normal(size=risk.parameters(m)) * 3.0 / risk.norm_bound
-        first, second = random_neighbours(rng, risk.loss, risk.norm_bound, n, m, signed=signed)
+        first, second = random_neighbors(rng, risk.loss, risk.norm_bound, n, m, signed=signed)
         yield theta, first, second
 
 

@@ -67,7 +67,7 @@ def test_logistic_with_a_fifth_less_noise() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_randomised_response_from_both_sides(epsilon: float) -> None:
+def test_randomized_response_from_both_sides(epsilon: float) -> None:
     """A mechanism whose epsilon is known exactly, with the event in either tail."""
     rng = np.random.default_rng(7)
     keep = 1.0 / (1.0 + math.exp(-epsilon))

@@ -11,7 +11,7 @@ import pytest
 
 from privet.audit.battery import shift_claim
 from privet.audit.exact import climb, objective_loss, worst_loss
-from privet.audit.neighbours import Pair, WeightedTable, allows_opposite_rows
+from privet.audit.neighbors import Pair, WeightedTable, allows_opposite_rows
 from privet.errors import InfeasibleBudget, RegularizationRaised
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation
@@ -139,7 +139,7 @@ def test_norm_for_its_square_leaks_at_norm_bound_twelve() -> None:
     "loss", [*MARGIN_LOSSES, Softmax(3), JointHuber(3), JointHuber(3, lifted=True)], ids=name_of
 )
 def test_output_perturbation_keeps_its_claim(loss: Loss, budget: Budget) -> None:
-    """Minimisers of neighbours, in units of the noise: below epsilon, or below the shift."""
+    """Minimizers of neighbors, in units of the noise: below epsilon, or below the shift."""
     n, kind = 10**7, "laplace" if isinstance(budget, PureDP) else "gaussian"
     ratios = []
     for bound in BOUNDS:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from privet.audit.exact import objective_loss
-from privet.audit.neighbours import Pair, WeightedTable
+from privet.audit.neighbors import Pair, WeightedTable
 from privet.errors import RegularizationRaised
 from privet.losses import JointHuber, Loss, Softmax
 from privet.losses.multiclass import sum_zero_basis
@@ -35,7 +35,7 @@ CONSTANT = 0.5
 
 
 def design_of(loss: Loss, lifted: Lifted, ridge: float, n: int) -> Design:
-    """The pure design at the total regularisation ``ridge``: only ``n Lam`` counts."""
+    """The pure design at the total regularization ``ridge``: only ``n Lam`` counts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RegularizationRaised)
         return ObjectivePerturbation(
@@ -48,7 +48,7 @@ def ball(rng: np.random.Generator, count: int, d: int) -> Array:
     return x * (rng.random((count, 1)) ** (1 / d) / np.linalg.norm(x, axis=1, keepdims=True))
 
 
-def neighbours(
+def neighbors(
     loss: Loss,
     lifted: Lifted,
     ridge: float,
@@ -97,7 +97,7 @@ def huber_pair(classes: int, d: int, ridge: float, rng: np.random.Generator) -> 
     class_scores[0] = loss.margin - loss.h + 1e-9  # at the edge of the knee against all others
     z = sum_zero_basis(classes).T @ class_scores
     weights = scores_at(lifted, (x, x), (z, z))
-    return loss, neighbours(loss, lifted, ridge, (x, x), (0, 1), weights, rng)
+    return loss, neighbors(loss, lifted, ridge, (x, x), (0, 1), weights, rng)
 
 
 def softmax_pair(
@@ -113,13 +113,13 @@ def softmax_pair(
     direction[0], direction[1] = -far, far
     z = sum_zero_basis(classes).T @ direction
     weights = scores_at(lifted, (x, other), (z, -z))
-    return loss, neighbours(loss, lifted, ridge, (x, other), (0, 1), weights, rng)
+    return loss, neighbors(loss, lifted, ridge, (x, other), (0, 1), weights, rng)
 
 
 def loss_of(loss: Loss, pair: Pair, lifted: Lifted, ridge: float) -> float:
     n = math.ceil(pair.first.times.sum())
     design = design_of(loss, lifted, ridge, n)
-    # the floor may have raised the regularisation: the tables were made for this ridge
+    # the floor may have raised the regularization: the tables were made for this ridge
     used = design.risk.regularization * n
     assert used == pytest.approx(ridge, rel=1e-6)
     return float(objective_loss(design, pair))
@@ -197,7 +197,7 @@ def test_the_2010_calibration_exceeds_its_claim(classes: int) -> None:
     lifted, ridge, loss = Lifted(1, 1.0, 1.0), 1e4, JointHuber(classes, lifted=True)
     x, weights = np.ones(1), np.zeros((classes - 1, lifted.columns))
     rng = np.random.default_rng(classes)
-    pair = neighbours(loss, lifted, ridge, (x, x), (0, 1), weights, rng)
+    pair = neighbors(loss, lifted, ridge, (x, x), (0, 1), weights, rng)
     n = math.ceil(pair.first.times.sum())
     design = paper_design(loss, lifted, ridge, n)
     found = float(objective_loss(design, pair))
@@ -212,7 +212,7 @@ def test_one_shared_noise_matrix_moves_no_class_difference() -> None:
     """Equation 8 as printed: the noise and the trace touch only the sum of the class matrices.
 
     Changing the sum does not change the loss, changing differences does not change noise or trace:
-    the released differences are the minimisers without noise, and neighbours' differ for sure.
+    the released differences are the minimizers without noise, and neighbors' differ for sure.
     """
     rng = np.random.default_rng()
     classes, size = 3, 3

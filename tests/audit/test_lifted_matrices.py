@@ -19,7 +19,7 @@ from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms.matrix import SecondMoments
 from privet.models.lifted import COVARIANCES, Lifted
 from privet.privacy import ZCDP, PureDP
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows.mapped import MappedRows
 from tests.audit.matrix_replay import declared_matrix_distance, matrix_distance
 from tests.strategies import Array, name_of
@@ -29,7 +29,7 @@ LOSSES = [Softmax(2), Softmax(3), Softmax(7), JointHuber(2), JointHuber(3), Join
 
 
 def moments_of(loss: Loss, lifted: Lifted, kind: type = SecondMoments, budget: Any = None) -> Any:
-    return kind(RegularisedRisk(loss, 0.1, lifted.norm), budget or ZCDP(1.0))
+    return kind(RegularizedRisk(loss, 0.1, lifted.norm), budget or ZCDP(1.0))
 
 
 def right_angle(d: int) -> tuple[Array, Array]:
@@ -60,7 +60,7 @@ def attacks(loss: Loss, lifted: Lifted, rows: tuple[Array, Array]) -> Iterator[t
 
 
 def worst(moments: SecondMoments, lifted: Lifted, rng: np.random.Generator) -> float:
-    """Largest distance of neighbours' releases, over right angles and random rows."""
+    """Largest distance of neighbors' releases, over right angles and random rows."""
 
     def rows_of(x: Array, y: Array, *, norm_bound: float) -> MappedRows:
         assert norm_bound == lifted.norm
@@ -92,7 +92,7 @@ def declared(moments: SecondMoments, lifted: Lifted) -> float:
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_lifted_neighbours_stay_within_the_declared_distance(loss: Loss, covariance: str) -> None:
+def test_lifted_neighbors_stay_within_the_declared_distance(loss: Loss, covariance: str) -> None:
     for budget in (ZCDP(1.0), PureDP(1.0)):
         lifted = Lifted(3, BOUND, CONSTANT, covariance)
         if isinstance(loss, JointHuber):

@@ -1,11 +1,11 @@
-"""Replaying neighbours with the same random words: distances, gaps and their price."""
+"""Replaying neighbors with the same random words: distances, gaps and their price."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from privet.audit.neighbours import WeightedTable
+from privet.audit.neighbors import WeightedTable
 from privet.audit.replay import (
     gap_bound,
     gap_price,

@@ -70,7 +70,7 @@ def at_a_terminal(*arguments: object, answer: str = "") -> tuple[int, str, str]:
     return process.wait(), out, seen.decode()
 
 
-def test_misspelt_labels_stop_at_a_question_before_anything_is_charged(spelled: Path) -> None:
+def test_misspelled_labels_stop_at_a_question_before_anything_is_charged(spelled: Path) -> None:
     code, out, seen = at_a_terminal(*training(spelled), answer="n")
     assert code == 1
     assert out == ""

@@ -95,7 +95,7 @@ def test_unconfirmed_declarations_are_refused(people: Path, tmp_path: Path) -> N
         (["--epsilon", "many"], ["--epsilon"]),
         (["--epsilon", "1", "--model", "forest"], ["logistic"]),
         (["--epsilon", "1", "--ledger", "b.db"], ["--dataset"]),
-        (["--epsilon", "1", "--colour", "red"], ["--colour"]),
+        (["--epsilon", "1", "--color", "red"], ["--color"]),
     ],
 )
 def test_wrong_usage_is_two(

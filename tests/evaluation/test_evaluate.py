@@ -157,7 +157,7 @@ def test_fewer_measures_are_more_exact() -> None:
     assert {part.mechanism for part in whole.event.parts} == {"histogram"}
 
 
-def test_the_shares_minimise_the_predicted_noise() -> None:
+def test_the_shares_minimize_the_predicted_noise() -> None:
     every = count_tables(("confusion", "auc", "calibration", "groups"), 2, 4, 32)
     for budget, power in ((PureDP(1.0), 2), (ZCDP(1.0), 1)):
         best = np.array(shares(budget, every))

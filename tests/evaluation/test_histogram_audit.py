@@ -32,7 +32,7 @@ class Halved(Histogram):
 
 
 def log_ratio(mechanism: Histogram, outputs: np.ndarray, first: tuple, second: tuple) -> np.ndarray:
-    """Exact log-probability ratio of each output under neighbouring counts, on the integers."""
+    """Exact log-probability ratio of each output under neighboring counts, on the integers."""
     b = mechanism.scale
     near, far = (outputs - np.array(counts) for counts in (first, second))
     if mechanism.kind == "laplace":
@@ -40,7 +40,7 @@ def log_ratio(mechanism: Histogram, outputs: np.ndarray, first: tuple, second: t
     return ((far**2 - near**2) / (2.0 * b * b)).sum(axis=1)
 
 
-def neighbours(mechanism: Histogram) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def neighbors(mechanism: Histogram) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Every way of moving one row between the cells, from a table with empty and full cells."""
     start = [0, 1, 5][: mechanism.cells] + [2] * max(0, mechanism.cells - 3)
     found = []
@@ -61,7 +61,7 @@ def worst_pure_loss(mechanism: Histogram) -> float:
     grid = np.array(list(itertools.product(range(-4, 10), repeat=min(mechanism.cells, 4))))
     pad = np.zeros((len(grid), mechanism.cells - grid.shape[1]))
     outputs = np.concatenate([grid, pad], axis=1)
-    return max(log_ratio(mechanism, outputs, *pair).max() for pair in neighbours(mechanism))
+    return max(log_ratio(mechanism, outputs, *pair).max() for pair in neighbors(mechanism))
 
 
 @pytest.mark.parametrize(("cells", "touched"), [(1, 1), (2, 1), (4, 1), (4, 2)])
@@ -135,7 +135,7 @@ def counted(seen: CodedRows, every: tuple[CountTable, ...]) -> list[np.ndarray]:
 
 
 @given(seed=st.integers(0, 2**32 - 1), classes=st.sampled_from([2, 3, 5]))
-def test_replaying_on_a_neighbour_moves_the_counts_by_no_more_than_declared(
+def test_replaying_on_a_neighbor_moves_the_counts_by_no_more_than_declared(
     seed: int, classes: int
 ) -> None:
     """Rows of opposite corners too: what a row can do is a matter of its cells alone."""

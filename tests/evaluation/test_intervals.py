@@ -135,7 +135,7 @@ def sharp(positive: float, negative_score: float, positive_score: float, n: int)
     """Many bins, most of them almost empty, and little noise: a curve close to the corner."""
     cuts = np.linspace(-4.0, 4.0, 129)[1:-1]
     edges = np.concatenate([[-np.inf], cuts, [np.inf]])
-    p, q = (np.diff(norm.cdf(edges - centre)) for centre in (positive_score, negative_score))
+    p, q = (np.diff(norm.cdf(edges - center)) for center in (positive_score, negative_score))
     cells = np.concatenate([positive * p, (1.0 - positive) * q])
     counts = np.random.default_rng().multinomial(n, cells, MANY)
     noisy = counts + noise(0.42, counts.shape)
@@ -205,7 +205,7 @@ EDGES = np.linspace(0.0, 1.0, 11)
 
 
 def reliability(shift: float, n: int, scale: float) -> tuple[Counts, float]:
-    """Ten bins whose observed frequencies are off by ``shift`` towards one half."""
+    """Ten bins whose observed frequencies are off by ``shift`` toward one half."""
     middle = (np.arange(10) + 0.5) / 10
     hits = middle + shift * np.sign(0.5 - middle)
     cells = 0.1 * np.concatenate([1.0 - hits, hits])

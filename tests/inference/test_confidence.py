@@ -86,7 +86,7 @@ def test_the_papers_construction_is_a_study_and_its_files_are_read(tmp_path: Pat
     np.testing.assert_allclose(again.half_width, theirs.half_width, rtol=1e-9)
 
 
-def test_a_standardised_model() -> None:
+def test_a_standardized_model() -> None:
     x, y = table(n=20_000)
     model = LogisticRegression(ZCDP(1.0), standardize="private", column_bounds=(-1.0, 1.0)).fit(
         x, y
@@ -122,8 +122,8 @@ def test_given_the_released_matrices_no_row_matters(monkeypatch: pytest.MonkeyPa
     np.testing.assert_array_equal(first.p_value, second.p_value)
 
 
-def test_the_release_hides_which_neighbour_it_came_from() -> None:
-    """Draws on two opposite neighbours overlap: the test statistic stays within the budget.
+def test_the_release_hides_which_neighbor_it_came_from() -> None:
+    """Draws on two opposite neighbors overlap: the test statistic stays within the budget.
 
     A blunt check of the whole path: one row among 20 is turned round, and the trace of the released
     Hessian is compared. Without noise the two would be told apart every time.

@@ -1,4 +1,4 @@
-"""Intervals by the public path cover the population's minimiser about as often as they say.
+"""Intervals by the public path cover the population's minimizer about as often as they say.
 
 The whole study is ``reproduce/wang2018.py``; this is its smallest piece, through real fits.
 """
@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from privet import ZCDP, LinearSVC, LogisticRegression, PureDP, fit_with_intervals
-from privet.minimise import minimise
-from privet.risk import RegularisedRisk
+from privet.minimize import minimize
+from privet.risk import RegularizedRisk
 from privet.rows import checked_rows
 from tests.inference.tables import table
 
@@ -31,9 +31,9 @@ POPULATION = 40_000
 def test_coverage(model: Any, budget: Any) -> None:
     x, y = table(POPULATION, d=2)
     loss = model._loss(2)
-    risk = RegularisedRisk(loss, LAM, np.sqrt(2.0))
+    risk = RegularizedRisk(loss, LAM, np.sqrt(2.0))
     everyone = checked_rows(x, loss.targets(y), norm_bound=1.0, intercept=True)
-    truth = minimise(risk, everyone, tolerance=1e-9).certified()
+    truth = minimize(risk, everyone, tolerance=1e-9).certified()
     rng = np.random.default_rng()
     covered, tight = [], []
     for _ in range(REPEATS):

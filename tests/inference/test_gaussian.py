@@ -24,7 +24,7 @@ from privet.inference import Intervals, load_intervals
 from privet.inference.released_model import released_model
 from privet.inference.usefulness import prediction
 from privet.mechanisms.matrix import SecondMoments
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.models.lifted import COVARIANCES
 from privet.report.fragments import intervals_section as fragment
 from privet.schema import Label
@@ -99,7 +99,7 @@ def test_differences_between_classes() -> None:
     }
 
 
-def test_standardised_columns_are_named_and_given(tmp_path: Path) -> None:
+def test_standardized_columns_are_named_and_given(tmp_path: Path) -> None:
     import pandas as pd
 
     x, y = shells(20_000)
@@ -154,7 +154,7 @@ def test_a_schema_names_the_products() -> None:
 # -- what they cost --------------------------------------------------------------------------------
 
 
-def test_one_budget_for_standardisation_fit_and_matrices() -> None:
+def test_one_budget_for_standardization_fit_and_matrices() -> None:
     from privet.privacy.compose import Composition
 
     x, y = shells(20_000)
@@ -221,10 +221,10 @@ LAM, N, REPEATS, POPULATION = 0.02, 4000, 30, 20_000
         ({"standardize": "private", "column_bounds": (-5.0, 5.0)}, ZCDP(1.0)),
         ({"loss": "huber", "mechanism": "output"}, PureDP(100.0)),
     ],
-    ids=["standardised softmax", "pure output Huber"],
+    ids=["standardized softmax", "pure output Huber"],
 )
 def test_coverage(options: dict[str, Any], budget: Any) -> None:
-    """The minimiser over everyone's features, for the centers and scales that were released."""
+    """The minimizer over everyone's features, for the centers and scales that were released."""
     x, y = shells(POPULATION)
     rng = np.random.default_rng()
     covered, tight, best = [], [], None
@@ -234,7 +234,7 @@ def test_coverage(options: dict[str, Any], budget: Any) -> None:
         fit, found = fit_with_intervals(model, x[sample], y[sample], budget=budget, share=0.8)
         about = released_model(fit)
         everyone = fit._rows(x, about.design.risk.loss.targets(y))
-        best = minimise(about.design.risk, everyone, tolerance=1e-5, start=best).certified()
+        best = minimize(about.design.risk, everyone, tolerance=1e-5, start=best).certified()
         truth = found.named.directions @ best
         covered.append((found.lower <= truth) & (truth <= found.upper))
         half = found.at(0.5)

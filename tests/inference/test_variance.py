@@ -12,7 +12,7 @@ from privet.losses import Logistic
 from privet.mechanisms.matrix import NoisyMatrices, SecondMoments, Weighing
 from privet.noise import Gaussian, SphericalLaplace
 from privet.privacy import PureDP
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 
 LAM, N = 0.01, 1000
 H = np.array([[0.2, 0.05], [0.05, 0.1]])
@@ -133,7 +133,7 @@ def test_units() -> None:
 
 
 def test_noise_of_the_hessian_is_drawn_at_its_own_size() -> None:
-    moments = SecondMoments(RegularisedRisk(Logistic(), LAM, 1.0), PureDP(1.0))
+    moments = SecondMoments(RegularizedRisk(Logistic(), LAM, 1.0), PureDP(1.0))
     design = moments.design(N, 2)
     weighing = moments.weigh(N, THETA)
     released = NoisyMatrices(H, M, weighing, design.noise)

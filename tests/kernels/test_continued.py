@@ -266,7 +266,7 @@ def test_rows_are_taken_again_as_often_as_the_sensitivity_covers(tmp_path: Path)
         predictor().resume(X, Y, model.transcript_)
     model.transcript_.resumed = 62
     again = predictor().resume(X, Y, model.transcript_)
-    known = again._opening(3).design(len(Y)).minimiser
+    known = again._opening(3).design(len(Y)).minimizer
     for each in (model, again):
         found = each._curator.session._predict  # type: ignore[union-attr]
         assert found.gradient <= known.tolerance

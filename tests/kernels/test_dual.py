@@ -1,4 +1,4 @@
-"""The kernel minimiser: certified by its own gap, equal to other solvers, as stable as declared."""
+"""The kernel minimizer: certified by its own gap, equal to other solvers, as stable as declared."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from privet.errors import DeclarationError
 from privet.features.kernel import Kernel
 from privet.kernels import Gaussian, Linear, Matern, Polynomial, Spectrum
 from privet.losses.margin import HingeLoss, HuberHinge, Logistic, MarginLoss, SmoothHinge
-from privet.mechanisms.kernel_minimiser import KernelMinimiser
-from privet.minimise import minimise
-from privet.risk import RegularisedRisk
+from privet.mechanisms.kernel_minimizer import KernelMinimizer
+from privet.minimize import minimize
+from privet.risk import RegularizedRisk
 from privet.rows import checked_rows
 
 Array = NDArray[np.float64]
 LOSSES = [Logistic(), HuberHinge(0.5), HuberHinge(0.05), SmoothHinge(0.5)]
 
 
-def facts(loss: MarginLoss, lam: float, n: int, kernel: Kernel) -> KernelMinimiser:
-    return KernelMinimiser(RegularisedRisk(loss, lam, kernel.bound**0.5), n)
+def facts(loss: MarginLoss, lam: float, n: int, kernel: Kernel) -> KernelMinimizer:
+    return KernelMinimizer(RegularizedRisk(loss, lam, kernel.bound**0.5), n)
 
 
-def solved(known: KernelMinimiser, kernel: Kernel, x: object, y: Array) -> Expansion:
+def solved(known: KernelMinimizer, kernel: Kernel, x: object, y: Array) -> Expansion:
     return kernel_minimum(known.risk, kernel, x, y, known.tolerance)
 
 
@@ -45,14 +45,14 @@ def distance(kernel: Kernel, a: Expansion, b: Expansion) -> float:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{getattr(loss, 'h', 0)}")
 @pytest.mark.parametrize("lam", [1.0, 1e-2, 1e-4])
-def test_linear_kernel_agrees_with_the_linear_minimiser(loss: MarginLoss, lam: float) -> None:
+def test_linear_kernel_agrees_with_the_linear_minimizer(loss: MarginLoss, lam: float) -> None:
     x, y = table()
     x /= np.linalg.norm(x, axis=1).max()
     kernel = Linear(1.0)
     known = facts(loss, lam, len(y), kernel)
     found = solved(known, kernel, x, y)
     rows = checked_rows(x, y, norm_bound=1.0, intercept=False)
-    other = minimise(known.risk, rows, tolerance=1e-11).certified()
+    other = minimize(known.risk, rows, tolerance=1e-11).certified()
     assert found.gradient <= known.tolerance
     gap = (known.tolerance + known.rounding) / lam
     assert np.linalg.norm(found.points.T @ found.coefficients - other) <= gap + 1e-9 / lam
@@ -129,7 +129,7 @@ def test_every_knee_that_may_be_declared_is_solved(
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{getattr(loss, 'h', 0)}")
 @pytest.mark.parametrize("lam", [1.0, 1e-2])
-def test_replaced_rows_move_the_minimiser_by_at_most_the_sensitivity(
+def test_replaced_rows_move_the_minimizer_by_at_most_the_sensitivity(
     loss: MarginLoss, lam: float
 ) -> None:
     x, y = table(40)
@@ -147,7 +147,7 @@ def test_replaced_rows_move_the_minimiser_by_at_most_the_sensitivity(
 
 
 def test_the_sensitivity_is_reached() -> None:
-    """One row with the other label under strong regularisation: 2 L R/(n Lam), nearly all of it."""
+    """One row with the other label under strong regularization: 2 L R/(n Lam), nearly all of it."""
     x, y = np.zeros((10, 1)), np.ones(10)
     kernel, loss = Gaussian(1.0), HuberHinge(0.01)
     known = facts(loss, 5.0, 10, kernel)
@@ -176,7 +176,7 @@ def test_strings() -> None:
     assert (np.sign(scores) == y).all()
 
 
-def test_regularisation_below_double_precision_is_refused() -> None:
+def test_regularization_below_double_precision_is_refused() -> None:
     with pytest.raises(DeclarationError, match="too small for double precision"):
         facts(HuberHinge(1e-4), 1e-8, 10_000, Gaussian(1.0))
 

@@ -71,10 +71,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "laplacian": {"kernel": "laplacian"},
     "kernel object": {"kernel": Gaussian(0.3), "n_frequencies": 50},
     "weights": {"column_weights": [1.0, 2.0]},
-    "standardised": {"standardize": "private", "column_bounds": (-5.0, 5.0)},
+    "standardized": {"standardize": "private", "column_bounds": (-5.0, 5.0)},
     "landmarks": {"public_points": Z},
     "polynomial": {"kernel": Polynomial(2, norm_bound=3.0), "public_points": Z.tolist()},
-    "standardised landmarks": {
+    "standardized landmarks": {
         "public_points": Z,
         "column_weights": np.array([1.0, 1.5]),
         "standardize": "private",
@@ -217,7 +217,7 @@ def test_the_frequencies_of_a_seeded_model_are_not_its_noise() -> None:
 def test_nothing_of_the_rows_is_kept(tmp_path: Path) -> None:
     n = 1237  # no other axis has this length
     x, y = ring(n)
-    for way in ("fourier", "landmarks", "standardised"):
+    for way in ("fourier", "landmarks", "standardized"):
         model = KernelSVC(BUDGET, **WAYS[way]).fit(x, y)
         for name, value in vars(model).items():
             assert n not in np.shape(value), name

@@ -55,7 +55,7 @@ def test_it_learns_and_says_how_noisy_it_is() -> None:
     model = predictor(budget=ZCDP(20.0), regularization="auto").fit(x, y)
     assert model.noise_sd_ == pytest.approx(0.1, rel=0.01)
     assert (model.predict(x[:300]) == y[:300]).mean() > 0.7
-    assert "idealised numerics" in model.guarantee_.numerics
+    assert "idealized numerics" in model.guarantee_.numerics
     assert "Hall" in model.statement()
     assert str(model.guarantee_.budget) == str(ZCDP(20.0))
 

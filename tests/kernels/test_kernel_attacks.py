@@ -1,4 +1,4 @@
-"""What a hostile reader found: neighbours that a crash told apart, a kernel that was none."""
+"""What a hostile reader found: neighbors that a crash told apart, a kernel that was none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from privet.kernels import (
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(1.0)], ids=str)
 @pytest.mark.parametrize("flipped", [0, 1])
-def test_a_minimiser_of_zero_looks_like_any_other(kernel: Any, flipped: int) -> None:
+def test_a_minimizer_of_zero_looks_like_any_other(kernel: Any, flipped: int) -> None:
     """Twenty equal rows with balanced labels, and the same with one label changed."""
     x, y = np.full((20, 2), 0.3), np.array([0, 1] * 10)
     y[0] = flipped

@@ -68,17 +68,17 @@ def test_it_learns_a_linear_rule() -> None:
 @pytest.mark.parametrize("budget", [PureDP(4.0), ZCDP(2.0)], ids=str)
 @pytest.mark.parametrize("d", [2, 6])
 def test_the_error_is_within_its_bound(budget: Budget, d: int) -> None:
-    """Linear kernel, any minimiser of the largest norm: the last error, over repeated runs."""
+    """Linear kernel, any minimizer of the largest norm: the last error, over repeated runs."""
     made = Distinguishing(
         loss=Logistic(), budget=budget, norm_bound=1.0, regularization=0.1, space=Space(d)
     ).design(10_000)
     failures, runs = 0, 15
     for _ in range(runs):
         w = np.random.default_rng().normal(size=d)
-        w *= made.minimiser.norm / np.linalg.norm(w)
+        w *= made.minimizer.norm / np.linalg.norm(w)
         left = float(np.linalg.norm(linear_rounds(made, w, fresh()) - w))
         failures += left > made.error
-    assert made.error < made.minimiser.norm  # the bound says something
+    assert made.error < made.minimizer.norm  # the bound says something
     assert stats.binom.sf(failures - 1, runs, 0.05) > FALSE_ALARM
 
 
@@ -93,8 +93,8 @@ def test_a_net_is_corrected_where_it_is_wrong() -> None:
         space=Space(2, len(points)),
     ).design(100_000)
     rng = np.random.default_rng(3)
-    centres = rng.normal(size=(4, 2))
-    exact = kernel(points, centres) @ np.array([1.0, -1.0, 1.0, -0.5])
+    centers = rng.normal(size=(4, 2))
+    exact = kernel(points, centers) @ np.array([1.0, -1.0, 1.0, -0.5])
     chosen, weights = net_rounds(made, kernel, points, exact, fresh())
     left = exact - kernel(points, points[chosen]) @ weights
     assert np.abs(left).max() < 0.7 * np.abs(exact).max()

@@ -38,13 +38,13 @@ EACH: list[Kernel] = [
 
 
 def clusters(n: int, d: int) -> Array:
-    """Rows around a few centres, at distances from the smallest to the largest."""
+    """Rows around a few centers, at distances from the smallest to the largest."""
     rng = np.random.default_rng()
-    centres = rng.normal(size=(4, d)) * 10.0 ** rng.uniform(-3, 3, size=(4, 1))
-    centres[0] = 0.0
+    centers = rng.normal(size=(4, d)) * 10.0 ** rng.uniform(-3, 3, size=(4, 1))
+    centers[0] = 0.0
     apart = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-150, 2, size=(n, 1))
     apart[: n // 2] = rng.normal(size=(n // 2, d)) * 10.0 ** rng.uniform(-12, 1, size=(n // 2, 1))
-    return np.asarray(centres[rng.integers(4, size=n)] + apart)
+    return np.asarray(centers[rng.integers(4, size=n)] + apart)
 
 
 @pytest.mark.parametrize("kernel", EACH, ids=str)

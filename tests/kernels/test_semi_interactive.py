@@ -59,7 +59,7 @@ def test_what_gets_noise_moves_by_at_most_the_declared_sensitivity(
     made = model(kernel=kernel, mechanism=method, regularization=0.05)
     design = made._design(len(Y), 3)
     basis, _ = span(kernel, Z)
-    risk, largest = design.minimiser.risk, 0.0
+    risk, largest = design.minimizer.risk, 0.0
 
     def values(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         found = kernel_minimum(risk, kernel, x, np.where(y > 0, 1.0, -1.0), 1e-7)
@@ -83,7 +83,7 @@ def test_pure_predictions_move_by_at_most_their_l1_sensitivity() -> None:
     # the worst change in the kernel's space, written out: K c with c'Kc = S^2
     k = KERNEL(Z, Z)
     c = np.linalg.eigh(k)[1][:, -1]
-    change = k @ c * design.minimiser.sensitivity / np.sqrt(c @ k @ c)
+    change = k @ c * design.minimizer.sensitivity / np.sqrt(c @ k @ c)
     assert np.abs(change).sum() <= design.event.sensitivity
     assert np.abs(change).sum() > 0.3 * design.event.sensitivity
 
@@ -178,7 +178,7 @@ def test_the_rounding_of_exact_predictions_is_in_the_sensitivity(
         classes=[0, 1],
     )
     design = made._design(len(Y), 3)
-    known = design.minimiser
+    known = design.minimizer
     found = kernel_minimum(known.risk, KERNEL, X, np.where(Y > 0, 1.0, -1.0), known.tolerance)
     apart = close[:, None, :].astype(np.longdouble) - found.points[None, :, :]
     gram = np.exp(-np.longdouble(KERNEL.gamma) * np.square(apart).sum(axis=2))

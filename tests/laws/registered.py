@@ -23,7 +23,7 @@ from privet.mechanisms.projection import Stretch
 from privet.mechanisms.sparse_vector import SparseVectorAnswers
 from privet.privacy import Budget
 from privet.randomness import Randomness
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows import checked_rows
 
 PURE, ROOT, APPROX = PureDP(1.5), ZCDP(0.4), ApproxDP(1.5, 1e-6)
@@ -88,12 +88,12 @@ def rows(unit: float) -> Any:
 
 
 def fit(mechanism: Any, design: Any, source: Randomness, unit: float) -> tuple[Values, Times]:
-    """A private minimiser."""
+    """A private minimizer."""
     return {"f": (mechanism.perturb(rows(unit), design, source), -1.0)}, {}
 
 
 def fitting(name: str, noise: str) -> Callable[..., Any]:
-    """A minimiser with one kind of noise."""
+    """A minimizer with one kind of noise."""
     return lambda budget, unit, seed: MECHANISMS[name](
         Logistic(), budget, unit, LAM * unit**2, noise, None, seed
     )
@@ -157,7 +157,7 @@ case(
     "matrix",
     "matrix",
     lambda budget, unit, seed: RELEASES["matrix"](  # type: ignore[call-arg]
-        RegularisedRisk(Logistic(), LAM * unit**2, unit), budget, seed
+        RegularizedRisk(Logistic(), LAM * unit**2, unit), budget, seed
     ),
     (N, M),
     matrices,
@@ -239,7 +239,7 @@ case(
 
 
 def kernel(name: str, **more: Any) -> Callable[..., Any]:
-    """A release from a kernel minimiser."""
+    """A release from a kernel minimizer."""
     return lambda budget, unit, seed: RELEASES[name](
         loss=Logistic(),
         budget=budget,
@@ -286,7 +286,7 @@ case(
 
 
 def projected(power: float) -> Callable[..., Any]:
-    """Numbers about the minimiser, in units of this power."""
+    """Numbers about the minimizer, in units of this power."""
 
     def run(made: Any, design: Any, source: Randomness, unit: float) -> tuple[Values, Times]:
         return {"numbers": (design.perturb(EXACT * unit**power, source), power)}, {}

@@ -147,7 +147,7 @@ def test_the_gap_is_paid_for_and_stays_small(budget: Budget, noise: str) -> None
     design = mechanism("objective", Logistic(), budget, noise).design(N, M)
     risk, kept = design.risk, reserve(budget)
     assert design.gap is not None
-    from privet.minimise import rounding_floor
+    from privet.minimize import rounding_floor
 
     rounding = rounding_floor(N, M, risk, design.main.norm_quantile(1e-18))
     sensitivity = 2.0 * (design.tolerance + rounding) / risk.regularization
@@ -202,7 +202,7 @@ def scale_and_total(made: Mechanism) -> tuple[float, float]:
 
 @every_loss
 @every_spending
-def test_noise_falls_with_regularisation_without_a_jump(
+def test_noise_falls_with_regularization_without_a_jump(
     loss: Loss, budget: Budget, noise: str
 ) -> None:
     """Across the floor too, where the total is continuous and monotone."""
@@ -238,7 +238,7 @@ def test_a_value_below_the_floor_is_raised_with_a_warning(
 
 
 def number_in(error: InfeasibleBudget) -> float:
-    """The regularisation that the message advises: its last number."""
+    """The regularization that the message advises: its last number."""
     found = re.findall(r"(?:more than|at least) ([-+.\de]*\d)", str(error))
     assert len(found) == 1
     return float(found[0])
@@ -246,7 +246,7 @@ def number_in(error: InfeasibleBudget) -> float:
 
 @every_loss
 @every_spending
-def test_an_infeasible_budget_names_a_regularisation_that_works(
+def test_an_infeasible_budget_names_a_regularization_that_works(
     loss: Loss, budget: Budget, noise: str
 ) -> None:
     def exact(lam: float) -> Mechanism:
@@ -275,7 +275,7 @@ def test_the_exact_calibration_has_no_floor(loss: Loss) -> None:
 
 @pytest.mark.parametrize("bad", [0, 0.0, -1.0, math.nan, math.inf, 1e300, "much", True, None])
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_an_impossible_regularisation_is_refused(name: str, bad: object) -> None:
+def test_an_impossible_regularization_is_refused(name: str, bad: object) -> None:
     with pytest.raises(DeclarationError, match="regularization"):
         mechanism(name, Logistic(), PureDP(1.0), regularization=bad).design(N, M)  # type: ignore[arg-type]
 
@@ -435,11 +435,11 @@ def test_output_noise_by_hand(
 
 @every_spending
 def test_output_sensitivity_pays_for_the_gap_and_the_grid(budget: Budget, noise: str) -> None:
-    """Twice the distance at which a minimiser may stop; Gaussian noise pays for rounding too."""
+    """Twice the distance at which a minimizer may stop; Gaussian noise pays for rounding too."""
     design = mechanism("output", Softmax(4), budget, noise).design(N, M)
     _, gap = output_gap(design.risk, N, M)
     rounding = math.ldexp(math.sqrt(3 * M), design.exponent) if noise == "gaussian" else 0.0
-    expected = design.risk.minimiser_sensitivity(N) + 2.0 * gap / design.risk.regularization
+    expected = design.risk.minimizer_sensitivity(N) + 2.0 * gap / design.risk.regularization
     assert design.event.sensitivity == pytest.approx(expected + rounding, rel=1e-12)
     # the grid is fine enough for the discrete law: its proof asks for 2^20 steps in a deviation
     assert math.ldexp(design.main.coordinate_sd, -design.exponent) >= 2.0**20

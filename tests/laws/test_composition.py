@@ -96,7 +96,7 @@ def test_routes_to_epsilon_are_ordered(made: list[Event], delta: float) -> None:
     together = Composition(tuple(made))
     all_curves = [curve for each in made for curve in each.curves]
     tight, renyi = tight_epsilon(all_curves, delta), renyi_epsilon(all_curves, delta)
-    # the privacy loss is discretised in steps of 1e-4, each release at most one step worse
+    # the privacy loss is discretized in steps of 1e-4, each release at most one step worse
     assert tight <= renyi + 1e-4 * (len(made) + 1)
     assert together.epsilon(delta) == min(together.pure(), renyi, tight)
 

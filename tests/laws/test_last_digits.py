@@ -23,14 +23,14 @@ from privet.kernels import Gaussian, Linear
 from privet.losses import HuberHinge, Logistic
 from privet.mechanisms.counts import Histogram
 from privet.mechanisms.gap import output_gap
-from privet.mechanisms.kernel_minimiser import KernelMinimiser
+from privet.mechanisms.kernel_minimizer import KernelMinimizer
 from privet.mechanisms.matrix import SecondMoments
 from privet.mechanisms.output import output_curve
-from privet.minimise import rounding_floor
+from privet.minimize import rounding_floor
 from privet.models.standardize import MomentColumns, Ranges
 from privet.privacy.budget import Budget
 from privet.privacy.curves import GaussianCurve
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows.ball import in_ball
 from reproduce.two_matrices import TwoMatrices
 from tests.strategies import Array, seeds
@@ -81,7 +81,7 @@ def test_a_quotient_that_is_rounded_down_is_among_those() -> None:
 @pytest.mark.parametrize("n", [100, 10_000])
 @pytest.mark.parametrize("m", [1, 20])
 def test_output_perturbation_pays_for_the_rounding_of_its_certificate(n: int, m: int) -> None:
-    risk = RegularisedRisk(Logistic(), 0.01, 1.0)
+    risk = RegularizedRisk(Logistic(), 0.01, 1.0)
     tolerance, gap = output_gap(risk, n, m)
     assert Fraction(gap) - Fraction(tolerance) >= Fraction(
         rounding_floor(n, m, risk, 0.0)
@@ -92,7 +92,7 @@ def test_output_perturbation_pays_for_the_rounding_of_its_certificate(n: int, m:
 @pytest.mark.parametrize("n", [1000, 1_000_000])
 def test_the_matrices_pay_for_the_rounding_of_their_sums(kind: type[SecondMoments], n: int) -> None:
     """Sums over blocks of 4,096 rows: ``sqrt2 n (4096 + 16) 2^-53`` of the sensitivity."""
-    made = kind(RegularisedRisk(Logistic(), 0.01, 1.0), PureDP(1.0)).design_with("laplace", n, 3)
+    made = kind(RegularizedRisk(Logistic(), 0.01, 1.0), PureDP(1.0)).design_with("laplace", n, 3)
     assert made.event.sensitivity - 1.0 == pytest.approx(
         math.sqrt(2.0) * n * 4112.0 * UNIT, rel=1e-3, abs=0.0
     )
@@ -101,12 +101,12 @@ def test_the_matrices_pay_for_the_rounding_of_their_sums(kind: type[SecondMoment
     assert made.noise.scale / curves > 1.0 + n * 4112.0 * UNIT
 
 
-# -- what rounding does to a minimiser -------------------------------------------------------------
+# -- what rounding does to a minimizer -------------------------------------------------------------
 
 
-def test_the_kernel_minimiser_pays_for_rounding() -> None:
+def test_the_kernel_minimizer_pays_for_rounding() -> None:
     """Logistic loss, R = 1, Lam = 0.01, 1,000 rows: slope 1, curvature 1/4, coefficients 200."""
-    made = KernelMinimiser(RegularisedRisk(Logistic(), 0.01, 1.0), 1000)
+    made = KernelMinimizer(RegularizedRisk(Logistic(), 0.01, 1.0), 1000)
     rounding = gamma(2024.0) * 0.25 * 200.0 + 16.0 * UNIT
     assert made.rounding == pytest.approx(rounding, rel=1e-12, abs=0.0)
     tolerance = 5e-4 * 2.0 / 1000 - rounding
@@ -117,8 +117,8 @@ def test_the_kernel_minimiser_pays_for_rounding() -> None:
     assert Fraction(made.norm) > Fraction(made.tolerance) * 100
 
 
-def test_the_kernel_minimiser_s_predictions_are_rounded_too() -> None:
-    made = KernelMinimiser(RegularisedRisk(Logistic(), 0.01, 2.0), 1000)
+def test_the_kernel_minimizer_s_predictions_are_rounded_too() -> None:
+    made = KernelMinimizer(RegularizedRisk(Logistic(), 0.01, 2.0), 1000)
     error = gamma(2024.0) * 4.0 * 200.0
     assert made.prediction_rounding == pytest.approx(error, rel=1e-12, abs=0.0)
     more = made.score_sensitivity - 2.0 * made.sensitivity
@@ -132,11 +132,11 @@ def test_the_kernel_minimiser_s_predictions_are_rounded_too() -> None:
 def test_the_rounding_floor_is_the_sum_in_its_text(
     loss: Logistic | HuberHinge, slope: float, curvature: float, offset: float
 ) -> None:
-    """100 rows, 5 columns, R = 1, Lam = 10: no minimiser is longer than ``(1 + 0.3)/10``.
+    """100 rows, 5 columns, R = 1, Lam = 10: no minimizer is longer than ``(1 + 0.3)/10``.
 
-    The point may be twice as far out as the minimiser.
+    The point may be twice as far out as the minimizer.
     """
-    risk, beta = RegularisedRisk(loss, 10.0, 1.0), 0.3
+    risk, beta = RegularizedRisk(loss, 10.0, 1.0), 0.3
     radius = 2.0 * (slope + beta) / 10.0
     by_hand = (
         gamma(108.0) * slope

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from privet import ZCDP, LinearSVC, LogisticRegression, PureDP, randomness
-from privet.audit.neighbours import WeightedTable
+from privet.audit.neighbors import WeightedTable
 from privet.audit.samplers import recovered_noise
 from privet.losses import HuberHinge, Logistic
 from privet.mechanisms import MECHANISMS, Design, Mechanism
@@ -158,7 +158,7 @@ def test_the_selection_decides_which_candidate_is_published(name: str) -> None:
     _, record = plain(name)
     (place,) = [i for i, d in enumerate(record.draws) if d.kind in ("gumbel", "exponential")]
     for candidate in range(3):
-        forced = favoured(place, candidate)
+        forced = favored(place, candidate)
         published, _ = run(name, forced)
         assert published.numbers["best_index_"] == candidate
         # its own fit's noise is in it: the main draw and the one that pays for the gap
@@ -167,7 +167,7 @@ def test_the_selection_decides_which_candidate_is_published(name: str) -> None:
             assert distance(published, without, "coef_") > 0.0
 
 
-def favoured(place: int, candidate: int, by: float = SURE) -> Change:
+def favored(place: int, candidate: int, by: float = SURE) -> Change:
     """The draw at ``place`` with one of its numbers moved so far that it wins."""
 
     def change(i: int, draw: Draw, sample: Array) -> Array:
@@ -192,7 +192,7 @@ def test_the_noisy_scores_decide_which_run_is_published(name: str) -> None:
     last = len(record.draws) - 1
     scores = set()
     for best in range(record.draws[last].count):
-        forced = favoured(last, best, -SURE)  # so many mistakes less than the others
+        forced = favored(last, best, -SURE)  # so many mistakes less than the others
         published, _ = run(name, forced)
         scores.add(float(published.numbers["best_score_"]))
         without, _ = run(name, both(forced, times(0.0, 2 * best)))
@@ -203,7 +203,7 @@ def test_the_noisy_scores_decide_which_run_is_published(name: str) -> None:
 @pytest.mark.parametrize("name", ["net pure", "net zcdp"])
 def test_the_selection_decides_at_which_point_of_the_net_is_corrected(name: str) -> None:
     first = {
-        tuple(run(name, favoured(0, i))[0].numbers["points_"][0].tolist()): i for i in range(NET)
+        tuple(run(name, favored(0, i))[0].numbers["points_"][0].tolist()): i for i in range(NET)
     }
     net = public_points(NET)
     # a point at which the answer is within the noise is left out

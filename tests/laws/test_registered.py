@@ -32,7 +32,7 @@ from tests.laws.test_calibration import spent as fit_spent
 from tests.laws.watched import Change, Record, watching
 
 #: Files that a release is made of, but that are none themselves.
-HELPERS = {"release", "gap", "gaussian_objective", "regularization", "kernel_minimiser"}
+HELPERS = {"release", "gap", "gaussian_objective", "regularization", "kernel_minimizer"}
 EACH = [(name, budget) for name, case in CASES.items() for budget in case.budgets]
 every_case = pytest.mark.parametrize(("name", "budget"), EACH, ids=str)
 
@@ -113,7 +113,7 @@ def test_the_draws_are_the_same_in_other_units(name: str, budget: Budget, unit: 
 def test_the_release_is_the_same_in_other_units(name: str, budget: Budget, unit: float) -> None:
     here, there = (CASES[name].released(budget, each)[0] for each in (1.0, unit))
     for key, (value, power) in here.items():
-        # two minimisers stop within a tolerance of each other, far below the noise
+        # two minimizers stop within a tolerance of each other, far below the noise
         np.testing.assert_allclose(there[key][0] * unit**-power, value, rtol=1e-4, atol=1e-6)
 
 
@@ -150,7 +150,7 @@ SENSITIVITIES = {
 
 @every_case
 def test_the_sensitivity_is_that_of_the_theorem(name: str, budget: Budget) -> None:
-    """Widened by rounding and by what a minimiser may miss, and by nothing else."""
+    """Widened by rounding and by what a minimizer may miss, and by nothing else."""
     found = CASES[name].design(budget).event
     laplace = found.noise == "laplace"
     if name == "histogram":  # a row is in two cells, so four change by one each
@@ -240,7 +240,7 @@ def spent(design: ReleaseDesign, release: Release, budget: Budget, less: float =
 
 
 def grid(draw: Draw) -> float:
-    """How far rounding before exact noise moves a number, between neighbours."""
+    """How far rounding before exact noise moves a number, between neighbors."""
     return 0.0 if draw.exponent is None else math.ldexp(1.0, draw.exponent)
 
 

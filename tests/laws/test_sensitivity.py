@@ -1,4 +1,4 @@
-"""Law 3: neighbours' minimisers differ by at most the declared sensitivity, and nearly by it."""
+"""Law 3: neighbors' minimizers differ by at most the declared sensitivity, and nearly by it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.losses.weighted import Weighted
-from privet.minimise import minimise, rounding_floor
-from privet.risk import RegularisedRisk
+from privet.minimize import minimize, rounding_floor
+from privet.risk import RegularizedRisk
 from privet.rows import checked_rows
 from tests.strategies import LOSS_CASES, Array, name_of, seeds, table
 
@@ -21,23 +21,23 @@ every_loss = pytest.mark.parametrize("loss", LOSS_CASES, ids=name_of)
 Codes = NDArray[np.int_]
 
 
-def minimum(risk: RegularisedRisk, x: Array, codes: Codes) -> tuple[Array, float]:
-    """The certified minimiser and the gradient norm it is known to."""
+def minimum(risk: RegularizedRisk, x: Array, codes: Codes) -> tuple[Array, float]:
+    """The certified minimizer and the gradient norm it is known to."""
     rows = checked_rows(x, risk.loss.targets(codes), norm_bound=risk.norm_bound)
     rounding = rounding_floor(rows.n, rows.m, risk, 0.0)
     tolerance = max(1e-9 * risk.row_gradient, 4.0 * rounding)
-    return minimise(risk, rows, tolerance=tolerance).certified(), tolerance + rounding
+    return minimize(risk, rows, tolerance=tolerance).certified(), tolerance + rounding
 
 
-def ratio(risk: RegularisedRisk, x: Array, codes: Codes, new: Array, label: int) -> float:
-    """Distance between the minimisers of a table and its neighbour over the declared one.
+def ratio(risk: RegularizedRisk, x: Array, codes: Codes, new: Array, label: int) -> float:
+    """Distance between the minimizers of a table and its neighbor over the declared one.
 
     The last row is replaced by ``new``.
     """
     other, labels = x.copy(), codes.copy()
     other[-1], labels[-1] = new, label
     (here, gap), (there, _) = minimum(risk, x, codes), minimum(risk, other, labels)
-    return float(np.linalg.norm(here - there)) / risk.minimiser_sensitivity(len(x), gap)
+    return float(np.linalg.norm(here - there)) / risk.minimizer_sensitivity(len(x), gap)
 
 
 def lift(x: Array) -> Array:
@@ -54,13 +54,13 @@ def lift(x: Array) -> Array:
     bound=st.sampled_from([0.25, 1.0, 7.0]),
 )
 @settings(max_examples=20)
-def test_random_neighbours_stay_within_the_sensitivity(
+def test_random_neighbors_stay_within_the_sensitivity(
     loss: Loss, seed: int, n: int, m: int, power: float, bound: float
 ) -> None:
     x, codes = table(seed, n + 1, m, loss.classes)
     if isinstance(loss, JointHuber) and loss.lifted:
         x = lift(x)
-    risk = RegularisedRisk(loss, 10.0**power * bound**2, bound)
+    risk = RegularizedRisk(loss, 10.0**power * bound**2, bound)
     x *= bound
     assert ratio(risk, x[:-1], codes[:-1], x[-1], int(codes[-1])) <= 1.0
 
@@ -68,17 +68,17 @@ def test_random_neighbours_stay_within_the_sensitivity(
 @every_loss
 @given(seed=seeds(), n=st.integers(1, 30), power=st.floats(-3.0, 0.0))
 @settings(max_examples=10)
-def test_opposite_neighbours_stay_within_the_sensitivity(
+def test_opposite_neighbors_stay_within_the_sensitivity(
     loss: Loss, seed: int, n: int, power: float
 ) -> None:
-    """A crowd that agrees, and one full-norm row that is turned around or relabelled."""
+    """A crowd that agrees, and one full-norm row that is turned around or relabeled."""
     rng = np.random.default_rng(seed)
     x = np.tile([0.0, 1.0], (n, 1)) * rng.random()
     x[-1] = [1.0, 0.0]
     codes = np.zeros(n, dtype=int)
     lifted = isinstance(loss, JointHuber) and loss.lifted
     turned = x[-1] if lifted else -x[-1]
-    risk = RegularisedRisk(loss, 10.0**power, 1.0)
+    risk = RegularizedRisk(loss, 10.0**power, 1.0)
     for new, label in ((turned, 0), (x[-1], loss.classes - 1), (turned, loss.classes - 1)):
         assert ratio(risk, x, codes, new, label) <= 1.0
 
@@ -111,7 +111,7 @@ def test_the_sensitivity_is_nearly_reached(loss: Loss, rivals: list[int]) -> Non
     x, codes = crowd_against(rivals, n)
     x[-1] = [math.cos(angle), math.sin(angle)]
     codes[-1] = 0
-    risk = RegularisedRisk(loss, 1e-5, 1.0)
+    risk = RegularizedRisk(loss, 1e-5, 1.0)
     new = np.array([-math.cos(angle), math.sin(angle)])
     found = ratio(risk, x, codes, new, 0)
     assert 0.9 < found <= 1.0
@@ -124,16 +124,16 @@ def test_two_different_labels_reach_the_lifted_sensitivity() -> None:
     x, codes = lift(np.tile([0.0, 1.0], (n, 1))), np.arange(n) % classes
     x[-1] = lift(np.array([[1.0, 0.0]]))[0]
     codes[-1] = 0
-    # enough regularisation that one row cannot leave its linear branch
-    risk = RegularisedRisk(loss, 1.0, 1.0)
+    # enough regularization that one row cannot leave its linear branch
+    risk = RegularizedRisk(loss, 1.0, 1.0)
     assert 0.9 < ratio(risk, x, codes, x[-1], 1) <= 1.0
 
 
 def test_hand_numbers_of_the_risk() -> None:
-    risk = RegularisedRisk(HuberHinge(0.25), 0.01, 3.0)
+    risk = RegularizedRisk(HuberHinge(0.25), 0.01, 3.0)
     assert risk.row_gradient == 3.0
     assert risk.gradient_difference == 6.0
     assert risk.row_curvature == 2.0 * 9.0
     assert risk.relative_curvature(100) == pytest.approx(9.0)
-    assert risk.minimiser_sensitivity(100) == pytest.approx(6.0)
-    assert risk.minimiser_sensitivity(100, 0.5) == pytest.approx(106.0)
+    assert risk.minimizer_sensitivity(100) == pytest.approx(6.0)
+    assert risk.minimizer_sensitivity(100, 0.5) == pytest.approx(106.0)

@@ -1,7 +1,7 @@
 """Law 2: measuring the features in other units, (a X, a R, a^2 Lam), releases f/a in law.
 
 Shown on single draws: with the same seed both problems draw the same noise in their own units, so
-the releases agree to the grid and to the distance at which a minimiser may stop.
+the releases agree to the grid and to the distance at which a minimizer may stop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MARKS = (
 
 
 def each_case(test: Callable[..., None]) -> Callable[..., None]:
-    """Every mechanism, loss, budget and noise, with the default and a declared regularisation."""
+    """Every mechanism, loss, budget and noise, with the default and a declared regularization."""
     return reduce(lambda marked, mark: mark(marked), MARKS, test)
 
 

@@ -121,7 +121,7 @@ def test_a_cap_for_persons_is_the_cap_of_their_group(cap: Budget, k: int) -> Non
 
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_renyi_bounds_of_a_group(k: int) -> None:
-    """Randomised response and a Gaussian, k rows apart, stay below what is charged."""
+    """Randomized response and a Gaussian, k rows apart, stay below what is charged."""
     for order, charged in zip(FILTER_ORDERS, costs_for(pure_event(0.4), k)[2:], strict=True):
         assert charged is not None
         assert charged / UNITS_PER_ONE >= PureCurve(0.4 * k).renyi(order) * (1 - 1e-12)

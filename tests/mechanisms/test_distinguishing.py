@@ -95,7 +95,7 @@ def made(budget: Budget, d: int = 4, points: int = 0) -> DistinguishingDesign:
 @pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6)], ids=str)
 def test_the_rounds_cost_the_whole(budget: Budget) -> None:
     d = made(budget)
-    s = d.minimiser.score_sensitivity
+    s = d.minimizer.score_sensitivity
     if isinstance(budget, PureDP):
         assert d.rounds * (d.epsilon + s / d.numeric.scale) == pytest.approx(budget.epsilon)
     else:
@@ -107,14 +107,14 @@ def test_the_rounds_cost_the_whole(budget: Budget) -> None:
 
 
 def test_the_density_ratio_of_a_draw_is_within_epsilon() -> None:
-    """``exp(rate |<z, w - w*>|)`` of two minimisers at distance S: at most eps0/2, and normalised
+    """``exp(rate |<z, w - w*>|)`` of two minimizers at distance S: at most eps0/2, and normalized
     at most eps0; the range of the ratio, which zCDP counts, is eps0 too."""
     d = made(ZCDP(0.5))
     rng = np.random.default_rng()
     z = in_ball(4000, 4, rng)
     for _ in range(20):
         u, v = rng.normal(size=(2, 4))
-        v *= d.minimiser.sensitivity / np.linalg.norm(v)
+        v *= d.minimizer.sensitivity / np.linalg.norm(v)
         ratio = d.rate * (np.abs(z @ u) - np.abs(z @ (u + v)))
         assert np.abs(ratio).max() <= d.epsilon / 2.0
         assert np.ptp(ratio) <= d.epsilon

@@ -23,12 +23,12 @@ from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.output import OutputPerturbation
 from privet.mechanisms.projection import Projection, Stretch
 from privet.privacy import ZCDP, Budget, PureDP
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from reproduce.two_matrices import TwoMatrices
 
 LAM = 1e-4
 PURE = PureDP(100.0)
-# by hand: J(theta*) <= J(0) bounds a minimiser's norm by sqrt(2 l(0)/Lam)
+# by hand: J(theta*) <= J(0) bounds a minimizer's norm by sqrt(2 l(0)/Lam)
 LONGEST = math.sqrt(2.0 * math.log(2.0) / LAM)
 
 
@@ -41,8 +41,8 @@ def output(n: int) -> int:
     return OutputPerturbation(Logistic(), PURE, regularization=LAM).design(n, 5).exponent
 
 
-def risk() -> RegularisedRisk:
-    return RegularisedRisk(Logistic(), LAM, 1.0)
+def risk() -> RegularizedRisk:
+    return RegularizedRisk(Logistic(), LAM, 1.0)
 
 
 # the grid for so many rows, and what a released number can be by hand
@@ -72,7 +72,7 @@ CASES: dict[str, tuple[Callable[[int], int], Callable[[int], float]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("n", [10**9, 10**12, 10**14])
-def test_neighbouring_doubles_fall_together(case: str, n: int) -> None:
+def test_neighboring_doubles_fall_together(case: str, n: int) -> None:
     fall_together(CASES[case][0](n), CASES[case][1](n))
 
 
@@ -80,7 +80,7 @@ def declared(budget: Budget, lam: float) -> dict[str, Any]:
     return {"loss": Logistic(), "budget": budget, "norm_bound": 1.0, "regularization": lam}
 
 
-# kernel minimisers of so many rows are refused with less regularisation
+# kernel minimizers of so many rows are refused with less regularization
 KERNELS: dict[str, Callable[[float, int], Any]] = {
     "projection": lambda lam, n: Projection(
         **declared(PureDP(1000.0), lam), size=5, of="coordinates", stretch=Stretch(5)

@@ -59,7 +59,7 @@ def design(budget: ZCDP | ApproxDP | None = None) -> FunctionDesign:
     ).design(1000, 2)
 
 
-class Minimiser:
+class Minimizer:
     """``w = sum_j c_j phi(p_j)`` with a given norm."""
 
     def __init__(self, norm: float, seed: int) -> None:
@@ -82,7 +82,7 @@ class Run(NamedTuple):
 
 def asked(
     made: FunctionDesign,
-    w: Minimiser,
+    w: Minimizer,
     batches: list[Array] | None = None,
     randomness: Randomness | None = None,
     steps: int = 40,
@@ -129,7 +129,7 @@ def privacy_loss(made: FunctionDesign, shift: Array, run: Run) -> float:
     """``2 rho`` of a transcript, from its Gaussian law with dense linear algebra.
 
     Kept answers are jointly Gaussian with covariance ``sigma^2 (K + t I)``; the others are Gaussian
-    given the kept ones before them. ``shift`` are the differences of two neighbours' predictions.
+    given the kept ones before them. ``shift`` are the differences of two neighbors' predictions.
     """
     kept = np.flatnonzero(run.marks)
     m = kernel(run.queries[kept], run.queries[kept]) + made.jitter * np.eye(len(kept))
@@ -141,10 +141,10 @@ def privacy_loss(made: FunctionDesign, shift: Array, run: Run) -> float:
 
 
 def worst_shift(made: FunctionDesign, queries: Array) -> Array:
-    """The neighbour that these queries tell apart best, at the sensitivity."""
+    """The neighbor that these queries tell apart best, at the sensitivity."""
     k = kernel(queries, queries)
     c = np.linalg.eigh(k)[1][:, -1]
-    return np.asarray(k @ c * made.minimiser.sensitivity / math.sqrt(c @ k @ c))
+    return np.asarray(k @ c * made.minimizer.sensitivity / math.sqrt(c @ k @ c))
 
 
 @pytest.mark.parametrize("budget", [ZCDP(0.3), ApproxDP(1.0, 1e-6)], ids=str)
@@ -152,9 +152,9 @@ def test_no_adaptive_transcript_gives_away_more_than_the_claim(budget: ZCDP | Ap
     made = design(budget)
     largest = 0.0
     for seed in range(6):
-        run = asked(made, Minimiser(3.0, seed))
+        run = asked(made, Minimizer(3.0, seed))
         assert not run.marks.all()  # some queries were spared: their price is in the sum
-        ordinary = Minimiser(made.minimiser.sensitivity, seed + 100)(run.queries)
+        ordinary = Minimizer(made.minimizer.sensitivity, seed + 100)(run.queries)
         for shift in (ordinary, worst_shift(made, run.queries)):
             loss = privacy_loss(made, shift, run)
             assert loss <= 2.0 * function_rho(budget)
@@ -164,7 +164,7 @@ def test_no_adaptive_transcript_gives_away_more_than_the_claim(budget: ZCDP | Ap
 
 def test_the_audit_catches_too_little_noise_and_forgotten_history() -> None:
     made, claim = design(ZCDP(0.3)), 0.6
-    run = asked(made, Minimiser(3.0, 1))
+    run = asked(made, Minimizer(3.0, 1))
     shift = worst_shift(made, run.queries)
     assert privacy_loss(made, shift, run) <= claim
     assert privacy_loss(replace(made, sigma=0.9 * made.sigma), shift, run) > claim
@@ -174,7 +174,7 @@ def test_the_audit_catches_too_little_noise_and_forgotten_history() -> None:
 
 def test_the_sampler_has_the_law_that_the_audit_assumes() -> None:
     """Given normals in, dense conditional means and factors out, across block boundaries."""
-    made, w = design(), Minimiser(2.0, 3)
+    made, w = design(), Minimizer(2.0, 3)
     made = replace(made, exponent=made.exponent - 25)  # so that rounding does not blur the law
     rng = np.random.default_rng(5)
     sizes = (100, 1, 200, 7, 300, 1)
@@ -197,9 +197,9 @@ def test_the_sampler_has_the_law_that_the_audit_assumes() -> None:
 
 def test_answers_are_as_noisy_as_declared_however_many_there_are() -> None:
     made = design()
-    queries, given, marks, _ = asked(made, Minimiser(1.0, 0), [10.0 * np.random.randn(600, 2)])
+    queries, given, marks, _ = asked(made, Minimizer(1.0, 0), [10.0 * np.random.randn(600, 2)])
     kept = np.flatnonzero(marks)
-    w = Minimiser(1.0, 0)
+    w = Minimizer(1.0, 0)
     m = kernel(queries[kept], queries[kept]) + made.jitter * np.eye(len(kept))
     white = np.linalg.solve(cholesky(m, lower=True), (given - w(queries))[kept]) / made.sigma
 
@@ -219,7 +219,7 @@ def test_many_near_copies_stay_stable() -> None:
     made, rng = design(), np.random.default_rng(2)
     copies = rng.normal(size=(1, 2)) + 1e-10 * rng.normal(size=(1500, 2))
     pieces = [copies[i : i + 50] for i in range(0, 1500, 50)]
-    _, given, marks, _ = asked(made, Minimiser(1.0, 0), pieces)
+    _, given, marks, _ = asked(made, Minimizer(1.0, 0), pieces)
     assert np.isfinite(given).all()
     assert np.ptp(given) <= 20.0 * made.sigma * math.sqrt(made.extra)
     assert marks[:50].all()
@@ -231,7 +231,7 @@ def test_copies_are_spared_only_while_the_slack_lasts() -> None:
     made, rng = design(), np.random.default_rng(2)
     places = 20.0 * np.stack(np.meshgrid(np.arange(33.0), np.arange(34.0)), axis=-1).reshape(-1, 2)
     copies = places + 1e-10 * rng.normal(size=places.shape)
-    run = asked(made, Minimiser(1.0, 0), [places, copies])
+    run = asked(made, Minimizer(1.0, 0), [places, copies])
     spared = int((~run.marks[len(places) :]).sum())
     assert run.marks[: len(places)].all()
     assert 900 <= spared <= 1010
@@ -239,7 +239,7 @@ def test_copies_are_spared_only_while_the_slack_lasts() -> None:
 
 
 def test_restored_answers_lead_to_the_same_next_law() -> None:
-    made, w = design(), Minimiser(2.0, 4)
+    made, w = design(), Minimizer(2.0, 4)
     rng = np.random.default_rng(8)
     z, more = 2.0 * rng.normal(size=(300, 2)), 2.0 * rng.normal(size=(20, 2))
     queries, given, marks, _ = asked(made, w, [z])
@@ -262,7 +262,7 @@ def test_restored_answers_lead_to_the_same_next_law() -> None:
 
 def test_calibration_spends_the_budget() -> None:
     made = design(ApproxDP(1.0, 1e-6))
-    shift = made.minimiser.sensitivity / made.sigma * math.sqrt(1.0 + SLACK)
+    shift = made.minimizer.sensitivity / made.sigma * math.sqrt(1.0 + SLACK)
     assert gaussian_delta(shift, 1.0) <= 1e-6 < gaussian_delta(1.01 * shift, 1.0)
     made = design(ZCDP(0.3))
     assert (1.0 + SLACK) * made.event.sensitivity**2 / (2 * made.sigma**2) == pytest.approx(0.3)
@@ -290,18 +290,18 @@ def test_the_growing_factor_is_the_factor() -> None:
     np.testing.assert_allclose(whole @ rows.whiten(right[:, 0]), right[:, 0], atol=1e-8)
 
 
-def test_minimisers_that_are_found_anew_are_covered_together() -> None:
-    """Each resumption has its own minimiser within the gap: the worst of them all, added up.
+def test_minimizers_that_are_found_anew_are_covered_together() -> None:
+    """Each resumption has its own minimizer within the gap: the worst of them all, added up.
 
     Queries far apart have orthogonal features. One is asked after each resumption; the exact
-    difference has an equal share along each, and every new minimiser errs along its own query.
+    difference has an equal share along each, and every new minimizer errs along its own query.
     """
     for lam in (1e-3, 1e-6):
         made = FunctionRelease(
             loss=HuberHinge(0.5), budget=ZCDP(0.5), norm_bound=1.0, regularization=lam
         ).design(2_000, 3)
-        risk, known, m = made.minimiser.risk, made.minimiser, 1 + MOST_RESUMED
-        exact = risk.minimiser_sensitivity(known.n)
+        risk, known, m = made.minimizer.risk, made.minimizer, 1 + MOST_RESUMED
+        exact = risk.minimizer_sensitivity(known.n)
         gap = 2.0 * (known.tolerance + known.rounding) / lam
         shifts = np.full(m, exact / math.sqrt(m) + gap)
         assert float(shifts @ shifts) <= known.sensitivity**2 * (1.0 + 1e-12)

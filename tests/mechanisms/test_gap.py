@@ -53,7 +53,7 @@ def test_the_gaps_noise_is_small_beside_the_main_noise(budget: Budget, n: int) -
     assert design.gap.expected_norm <= 0.1 * math.sqrt(least * most)
 
 
-def test_huge_tables_are_regularised_more_than_the_rule_says() -> None:
+def test_huge_tables_are_regularized_more_than_the_rule_says() -> None:
     """A hundred million rows: rounding in their sums would be visible at the rule's ridge."""
     mechanism = ObjectivePerturbation(Logistic(), ApproxDP(1.0, 1e-6))
     design = mechanism.design(10**8, 50)

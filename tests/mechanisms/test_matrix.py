@@ -20,7 +20,7 @@ from privet.mechanisms.matrix import SecondMoments, half_vector, symmetric, tria
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.kinds import event_from_json
 from privet.randomness import InsecureSeed, SystemRandomness
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows import checked_rows
 from reproduce.two_matrices import TwoMatrices
 from tests.audit.matrix_replay import declared_matrix_distance, worst_matrix_replay
@@ -117,13 +117,13 @@ def test_half_vectors_are_an_isometry(seed: int, side: int) -> None:
 
 
 def moments(loss: Loss, budget: Budget, bound: float = 1.0, kind: type = SecondMoments) -> Any:
-    return kind(RegularisedRisk(loss, 0.1, bound), budget)
+    return kind(RegularizedRisk(loss, 0.1, bound), budget)
 
 
 @each_budget
 @each_kind
 @pytest.mark.parametrize("loss", EACH_LOSS, ids=name_of)
-def test_neighbours_stay_within_the_declared_matrix_distance(
+def test_neighbors_stay_within_the_declared_matrix_distance(
     loss: Loss, kind: type, budget: Budget
 ) -> None:
     for bound in (1.0, 3.0):
@@ -202,7 +202,7 @@ def test_the_noise_has_the_declared_size(budget: Budget, secure: bool) -> None:
     else:
         tail = gamma.sf(radii.sum(), p * DRAWS)
     assert 5e-7 < tail < 1.0 - 5e-7
-    # no direction is favoured: each coordinate's share of the squares
+    # no direction is favored: each coordinate's share of the squares
     share = (noise**2).mean(axis=0) / (noise**2).mean()
     assert np.abs(share - 1.0).max() < 0.75
 
@@ -272,8 +272,8 @@ def test_many_entries_ask_for_gaussian_noise_and_few_may_not() -> None:
 def test_units(factor: float, size: float) -> None:
     """Rows ``a`` times as long: parameters over ``a``, both matrices times ``a^2``."""
     theta = size * np.array([1.0, -2.0])
-    here = SecondMoments(RegularisedRisk(Logistic(), 0.1, 1.0), ZCDP(0.1))
-    there = SecondMoments(RegularisedRisk(Logistic(), 0.1 * factor**2, factor), ZCDP(0.1))
+    here = SecondMoments(RegularizedRisk(Logistic(), 0.1, 1.0), ZCDP(0.1))
+    there = SecondMoments(RegularizedRisk(Logistic(), 0.1 * factor**2, factor), ZCDP(0.1))
     one, two = here.weigh(100, theta), there.weigh(100, theta / factor)
     assert one.eta == two.eta
     assert two.sensitivity == pytest.approx(factor**2 * one.sensitivity)

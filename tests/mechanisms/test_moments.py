@@ -65,7 +65,7 @@ def test_a_larger_weight_on_the_squares_would_cost_more() -> None:
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_neighbours_computed_moments_stay_within_the_sensitivity(budget: Budget) -> None:
+def test_neighbors_computed_moments_stay_within_the_sensitivity(budget: Budget) -> None:
     """Replayed on the real path: opposite corners reach it."""
     n, d = 50, 3
     ranges = declared_ranges((-2.0, 6.0), d)

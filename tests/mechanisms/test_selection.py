@@ -65,7 +65,7 @@ def test_the_law(method: Method, secure: bool) -> None:
 
 
 @pytest.mark.parametrize("method", LAWS)
-def test_neighbours_differ_by_epsilon_at_most(method: Method) -> None:
+def test_neighbors_differ_by_epsilon_at_most(method: Method) -> None:
     """The exact laws of score lists that differ by the sensitivity, up or down, everywhere."""
     law = LAWS[method]
     first = law(SCORES, 1.0, 0.5)

@@ -47,7 +47,7 @@ def test_the_parts_cost_the_whole_and_the_promise_has_its_premises(
     budget: Budget, lam: float
 ) -> None:
     d = made(budget, lam, n=200_000)
-    s, log_term = d.minimiser.score_sensitivity, math.log(2.0 * d.queries / 0.05)
+    s, log_term = d.minimizer.score_sensitivity, math.log(2.0 * d.queries / 0.05)
     if isinstance(budget, PureDP):
         numeric = s / d.numeric.scale
         assert d.epochs * (d.epsilon + numeric) == pytest.approx(budget.epsilon)
@@ -60,7 +60,7 @@ def test_the_parts_cost_the_whole_and_the_promise_has_its_premises(
         reach = d.numeric.scale * math.sqrt(2.0 * log_term)
         assert reach <= d.accuracy / 2.0 * (1.0 + 1e-5)
     assert d.accuracy == pytest.approx(6.0 * s * log_term / d.epsilon)
-    assert d.epochs >= 4.0 / 3.0 * (d.minimiser.norm / d.accuracy) ** 2
+    assert d.epochs >= 4.0 / 3.0 * (d.minimizer.norm / d.accuracy) ** 2
     assert 2 * d.epochs <= d.queries
     assert d.event.epsilon(1e-6) >= (1.0 if isinstance(budget, ApproxDP) else 0.0)
 
@@ -72,7 +72,7 @@ def test_all_answers_are_within_the_bound_and_updates_within_their_number(budget
     runs = 25
     for _ in range(runs):
         w = np.random.default_rng().normal(size=3)
-        w *= d.minimiser.norm / np.linalg.norm(w)
+        w *= d.minimizer.norm / np.linalg.norm(w)
         machine, guess, worst = SparseVectorAnswers(d), np.zeros(3), 0.0
         rng = SystemRandomness()
         for turn in range(min(d.queries, 120)):
@@ -133,7 +133,7 @@ class Given(Randomness):
 @pytest.mark.parametrize("xi", [True, False])
 def test_threshold_and_query_have_the_noises_of_the_theorem(nu: bool, xi: bool) -> None:
     d = made(PureDP(1.0))
-    unit = d.minimiser.score_sensitivity / d.epsilon
+    unit = d.minimizer.score_sensitivity / d.epsilon
     level = d.threshold + unit * (2.0 if nu else -2.0) - unit * (4.0 if xi else -4.0)
     for room, above in ((1e-9, True), (-1e-9, False)):
         assert SparseVectorAnswers(d).ask(level + room, Given(nu, xi)) == above
@@ -152,7 +152,7 @@ QUERIES, DRAWS = 12, 60_000
 
 
 def both(d: SparseVectorDesign, room: float) -> tuple[list[Array], list[NDArray[np.int_]]]:
-    s = d.minimiser.score_sensitivity
+    s = d.minimizer.score_sensitivity
     outs, ends = [], []
     for moved in (0.0, s):
         errors = np.full(QUERIES, d.threshold - room * s + moved)
@@ -164,7 +164,7 @@ def both(d: SparseVectorDesign, room: float) -> tuple[list[Array], list[NDArray[
 
 def test_the_audit_finds_no_more_than_an_epoch_costs() -> None:
     d = made(PureDP(8.0))
-    whole = d.epsilon + d.minimiser.score_sensitivity / d.numeric.scale
+    whole = d.epsilon + d.minimizer.score_sensitivity / d.numeric.scale
     for room in (-1.0, 4.0 / d.epsilon):
         outs, ends = both(d, room)
         for one, two in (ends, outs):
@@ -206,7 +206,7 @@ def test_the_audit_catches_noise_that_is_used_again(
 ) -> None:
     """The difference of two released values; on the second table the first is larger by s."""
     d, rng = made(PureDP(1.0)), SystemRandomness()
-    s = d.minimiser.score_sensitivity
+    s = d.minimizer.score_sensitivity
     sides: list[Array] = []
     for moved in (0.0, s):
         differences = []
@@ -222,9 +222,9 @@ def test_the_audit_catches_noise_that_is_used_again(
     assert (epsilon_lower_bound(sides[0], sides[1]) > whole) == caught
 
 
-def test_the_vectorised_epoch_has_the_law_of_the_running_one() -> None:
+def test_the_vectorized_epoch_has_the_law_of_the_running_one() -> None:
     d, k = made(PureDP(8.0)), 2500
-    s = d.minimiser.score_sensitivity
+    s = d.minimizer.score_sensitivity
     errors = d.threshold + s * np.array([-6.0, -2.0, -4.0, 0.0])
     ends, _ = sample_epoch(d, errors, errors, SystemRandomness(), k)
     rng, run = InsecureSeed(int(np.random.default_rng().integers(1 << 40))), []

@@ -83,7 +83,7 @@ def test_a_pipeline_whose_steps_learn_from_the_rows_is_marked() -> None:
         make_pipeline(Normalizer(), StandardScaler()),
         ColumnTransformer([("scale", StandardScaler(), [0, 1])]),
     ):
-        with pytest.warns(PrivetWarning, match="learnt from the rows"):
+        with pytest.warns(PrivetWarning, match="learned from the rows"):
             made = make_pipeline(step, LogisticRegression(1.0)).fit(x, y)
         assert not made[-1].guarantee_.private
 
@@ -104,7 +104,7 @@ def by_other_roads() -> list[Any]:
 def test_searches_and_kernel_answers_are_marked_too(place: int) -> None:
     x, y = rows()
     model = by_other_roads()[place]
-    with pytest.warns(PrivetWarning, match="learnt from the rows"):
+    with pytest.warns(PrivetWarning, match="learned from the rows"):
         made = make_pipeline(StandardScaler(), model).fit(x, y)
     assert not made[-1].guarantee_.private
     search = GridSearchCV(model, {"budget": [ZCDP(1.0), ZCDP(2.0)]}, cv=2, scoring="accuracy")
@@ -120,7 +120,7 @@ def test_a_search_with_a_ledger_is_refused_behind_a_step_that_learns(tmp_path: P
     x, y = rows()
     for model in by_other_roads():
         model.set_params(ledger=ledger, dataset="people")
-        with pytest.raises(DeclarationError, match="learnt from the rows"):
+        with pytest.raises(DeclarationError, match="learned from the rows"):
             make_pipeline(StandardScaler(), model).fit(x, y)
     assert ledger.remaining("people") == 10.0
 

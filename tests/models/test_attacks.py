@@ -24,8 +24,8 @@ def ledger(tmp_path: Path) -> Ledger:
     return ledger
 
 
-def test_one_row_cannot_stop_the_minimiser() -> None:
-    """Nearly separable tables with long Newton steps and a narrow knee, and their neighbours."""
+def test_one_row_cannot_stop_the_minimizer() -> None:
+    """Nearly separable tables with long Newton steps and a narrow knee, and their neighbors."""
     for n, lam, h in (
         (1_000, 1e-8, 0.5),
         (10_000, 1e-6, 0.5),

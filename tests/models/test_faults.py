@@ -35,7 +35,7 @@ from privet.errors import (
     PrivetError,
 )
 from privet.mechanisms import objective
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.models.classifier import PrivateLinearClassifier
 from tests.models.tables import MODEL_CLASSES, two_classes
 
@@ -356,9 +356,9 @@ def test_8_no_convergence_charges_and_releases_nothing(
     x, y = two_classes()
 
     def hasty(risk: Any, rows: Any, **options: Any) -> Any:
-        return minimise(risk, rows, **options, max_iter=1)
+        return minimize(risk, rows, **options, max_iter=1)
 
-    monkeypatch.setattr(objective, "minimise", hasty)
+    monkeypatch.setattr(objective, "minimize", hasty)
     model = LogisticRegression(0.25, ledger=ledger, dataset="people")
     with pytest.raises(NotConverged):
         model.fit(x, y)

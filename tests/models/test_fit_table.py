@@ -85,8 +85,8 @@ def test_an_intercept_beside_a_constant_is_dropped_and_its_noise_saved() -> None
 def test_an_intercept_stays_where_no_constant_is_left() -> None:
     numbers = Schema({"age": Numeric(0, 100)}, PLAIN.label)
     assert fit_table(LogisticRegression(1.0), numbers, table()).fit_intercept
-    centred = LogisticRegression(9.0, standardize="private", column_bounds=(-1.0, 1.0))
-    assert fit_table(centred, PLAIN, table()).fit_intercept
+    centered = LogisticRegression(9.0, standardize="private", column_bounds=(-1.0, 1.0))
+    assert fit_table(centered, PLAIN, table()).fit_intercept
     mapped = KernelLogisticRegression(1.0, fit_intercept=True)
     assert fit_table(mapped, PLAIN, table()).fit_intercept
 

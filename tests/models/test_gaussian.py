@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from privet import ZCDP, ApproxDP, LargeMarginGaussian, Ledger, PureDP, load
 from privet.errors import DeclarationError
 from privet.losses import JointHuber, Softmax
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.models import Released
 from privet.models.lifted import lifted_columns
 from privet.privacy.compose import Composition
@@ -88,7 +88,7 @@ def test_the_fit_is_the_minimum_over_the_lifted_table() -> None:
     lifted = model._lifted(2)
     ready = model.revisit(x, y)
     rows = checked_rows(lifted(x), y, norm_bound=lifted.norm)
-    theta = minimise(ready.design.risk, rows, tolerance=1e-9).certified().reshape(2, -1)
+    theta = minimize(ready.design.risk, rows, tolerance=1e-9).certified().reshape(2, -1)
     assert np.abs(ready.mechanism.loss.basis @ theta - model.coef_).max() < 0.02
 
 
@@ -166,13 +166,13 @@ def test_all_stages_share_one_budget(budget: Any) -> None:
     assert [part.mechanism for part in event.parts] == ["objective", "moments", "moments"]
     assert budget.keeps(Composition(event.parts))
     text = " ".join(model.statement().split())
-    assert "private standardisation" in text
+    assert "private standardization" in text
     assert "private centers" in text
     assert "moments.proof.md" in text
 
 
 def test_components_are_a_function_of_each_row_alone() -> None:
-    """Given the centres, replacing one row changes the code of no other row."""
+    """Given the centers, replacing one row changes the code of no other row."""
     x, y = blobs(500)
     model = LargeMarginGaussian(5.0, classes=[0, 1, 2], components=2, centers=CORNERS).fit(x, y)
     codes = model._codes(x, y, 3)
@@ -310,7 +310,7 @@ def test_a_report_names_products_and_parts() -> None:
     assert "private centers" in page
 
 
-def test_names_hold_the_factors_of_half_vectorised_weights() -> None:
+def test_names_hold_the_factors_of_half_vectorized_weights() -> None:
     """``coef_`` times the named number is the coefficient of the term in the score."""
     model = LargeMarginGaussian().fit(*shells(200, classes=2))
     names = ["a²", "1.41 · a × b", "b²", "0.707 · a", "0.707 · b", "0.25 · (constant)"]
@@ -330,7 +330,7 @@ def test_too_many_products_are_refused() -> None:
 
 
 def test_bad_centers_cost_nothing(tmp_path: Path) -> None:
-    """Also where they are used after the columns were standardised."""
+    """Also where they are used after the columns were standardized."""
     ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
     ledger.open("people", PureDP(1.0))
     x, y = shells(100)

@@ -17,7 +17,7 @@ every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
 @every_covariance
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_scores_are_quadratic_forms(covariance: str, d: int) -> None:
-    """Half-vectorised weights times features are ``a^T W a`` of the clipped row."""
+    """Half-vectorized weights times features are ``a^T W a`` of the clipped row."""
     rng = np.random.default_rng()
     lifted = Lifted(d, 2.0, 0.7, covariance)
     x = rng.normal(size=(40, d)) * 2.0

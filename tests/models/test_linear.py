@@ -37,7 +37,7 @@ def test_a_fit_releases_a_model_with_its_guarantee(
     assert model.guarantee_.event.mechanism == mechanism
 
 
-def test_a_generous_budget_learns_what_can_be_learnt() -> None:
+def test_a_generous_budget_learns_what_can_be_learned() -> None:
     x, y = two_classes(4000)
     for model in (LogisticRegression(20.0), LinearSVC(20.0), LinearSVC(20.0, loss="smooth_hinge")):
         assert np.mean(model.fit(x, y).predict(x) == y) > 0.9

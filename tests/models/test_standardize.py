@@ -1,4 +1,4 @@
-"""Private standardisation: one budget, one event, one function of a row in fit and prediction."""
+"""Private standardization: one budget, one event, one function of a row in fit and prediction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.base import clone
 from privet import ZCDP, ApproxDP, Ledger, LinearSVC, LogisticRegression, PureDP, load
 from privet.errors import BudgetExceeded, DataError, DeclarationError, NotConverged
 from privet.mechanisms import objective
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.models.standardize import Standardized, declared_ranges
 from privet.privacy.compose import Composition
 from tests.strategies import Array
@@ -160,9 +160,9 @@ def test_one_charge_before_anything_is_drawn(
     assert ledger.remaining("people") == 0.25
 
     def hasty(risk: Any, rows: Any, **options: Any) -> Any:
-        return minimise(risk, rows, **options, max_iter=1)
+        return minimize(risk, rows, **options, max_iter=1)
 
-    monkeypatch.setattr(objective, "minimise", hasty)
+    monkeypatch.setattr(objective, "minimize", hasty)
     failed = private(budget=0.125, **account)
     with pytest.raises(NotConverged):
         failed.fit(x, y)
@@ -182,7 +182,7 @@ def test_bad_bounds_are_refused(bounds: Any) -> None:
         LogisticRegression(standardize="private", column_bounds=bounds).fit(x, y)
 
 
-def test_bounds_without_standardisation_and_other_words_are_refused() -> None:
+def test_bounds_without_standardization_and_other_words_are_refused() -> None:
     x, y = people(50)
     with pytest.raises(DeclarationError, match="standardize='private'"):
         LogisticRegression(column_bounds=(0.0, 1.0)).fit(x, y)
@@ -193,7 +193,7 @@ def test_bounds_without_standardisation_and_other_words_are_refused() -> None:
 def test_the_statement_names_both_releases_and_the_ranges() -> None:
     x, y = people()
     text = " ".join(private().fit(x, y).statement().split())
-    for word in ("private standardisation", "moments", "column_bounds", "range"):
+    for word in ("private standardization", "moments", "column_bounds", "range"):
         assert word in text
     seeded = private(insecure_seed=4).fit(x, y)
     assert not seeded.guarantee_.private

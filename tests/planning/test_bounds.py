@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from privet.losses import Loss
 from privet.mechanisms import Design, Mechanism
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.planning import plan
 from privet.planning.bounds import excess_mean, excess_quantile, release_noise
 from privet.planning.numbers import Declaration
@@ -32,10 +32,10 @@ def planned(n: int, d: int, **declared: object) -> tuple[Design, Mechanism]:
 
 
 def excesses(x: Array, codes: Array, design: Design, mechanism: Mechanism, k: int) -> Array:
-    """``J(release) - min J`` and the distance to the minimiser, for ``k`` releases: (2, k)."""
+    """``J(release) - min J`` and the distance to the minimizer, for ``k`` releases: (2, k)."""
     loss, risk = mechanism.loss, design.risk
     rows = checked_rows(x, loss.targets(codes), norm_bound=risk.norm_bound, intercept=False)
-    best = minimise(risk, rows, tolerance=1e-10).certified()
+    best = minimize(risk, rows, tolerance=1e-10).certified()
     released = mechanism.sample(rows, k)
     targets = loss.targets(codes)
     values = [_risk(loss, x, targets, f, risk.regularization) for f in (best, *released)]

@@ -10,7 +10,7 @@ import pytest
 from privet import ZCDP, ApproxDP, LargeMarginGaussian, PureDP
 from privet.errors import DeclarationError
 from privet.losses.multiclass import sum_zero_basis
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.planning import Plan, plan
 from privet.planning.gaussian import plan_gaussian as old_plan
 from privet.rows import checked_rows
@@ -30,7 +30,7 @@ def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     return x, np.digitize(radius, [0.5, 1.0])
 
 
-def regularised(model: LargeMarginGaussian, theta: Array, x: Array, y: Array) -> float:
+def regularized(model: LargeMarginGaussian, theta: Array, x: Array, y: Array) -> float:
     """The mean loss of parameters plus the ridge."""
     lifted = model._lifted(2)
     loss = model._loss(CLASSES)
@@ -55,11 +55,11 @@ def test_both_theorems_hold_in_the_mean(loss: str, budget: PureDP | ZCDP) -> Non
         risk = model.revisit(x, y).design.risk
         if best is None:
             rows = checked_rows(lifted(fresh[0]), fresh[1], norm_bound=lifted.norm)
-            best = minimise(risk, rows, tolerance=1e-7).certified()
+            best = minimize(risk, rows, tolerance=1e-7).certified()
         rows = checked_rows(lifted(x), y, norm_bound=lifted.norm)
-        at = minimise(risk, rows, tolerance=1e-7).certified()
-        empirical.append(regularised(model, theta, x, y) - regularised(model, at, x, y))
-        true.append(regularised(model, theta, *fresh) - regularised(model, best, *fresh))
+        at = minimize(risk, rows, tolerance=1e-7).certified()
+        empirical.append(regularized(model, theta, x, y) - regularized(model, at, x, y))
+        true.append(regularized(model, theta, *fresh) - regularized(model, best, *fresh))
     # the bound is nearly attained where the ridge dominates: leave room for twelve draws
     error = np.std(empirical) / np.sqrt(fits)
     assert 0.2 * made.excess_risk_mean < np.mean(empirical) <= made.excess_risk_mean + 7.0 * error
@@ -101,7 +101,7 @@ def test_the_old_name_works_for_one_version() -> None:
     new = planned(500, 2, 3, ZCDP(0.1), **OPTIONS)
     assert (old.features, old.parameters, old.nothing) == (6, 12, new.zero_risk)
     assert old.empirical_excess == new.excess_risk(0.1)
-    assert old.true_excess == new.excess_true_risk == old.mean_excess + old.generalisation
+    assert old.true_excess == new.excess_true_risk == old.mean_excess + old.generalization
     assert str(old) == str(new)
     with pytest.raises(AttributeError):
         old.nonsense  # noqa: B018

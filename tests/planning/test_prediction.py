@@ -138,7 +138,7 @@ def test_verdicts_follow_the_stated_rule() -> None:
 
 
 def test_attackers_accuracy() -> None:
-    assert attacker_accuracy(PureDP(math.log(3.0))) == pytest.approx(0.75)  # randomised response
+    assert attacker_accuracy(PureDP(math.log(3.0))) == pytest.approx(0.75)  # randomized response
     assert attacker_accuracy(ApproxDP(math.log(3.0), 0.1)) == pytest.approx(3.1 / 4.0)
     for rho in (1e-4, 0.1, 1.0, 10.0):  # the Gaussian mechanism's own attacker: Phi(mu/2)
         gaussian = float(ndtr(math.sqrt(2.0 * rho) / 2.0))

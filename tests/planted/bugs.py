@@ -19,7 +19,7 @@ from privet.losses import HuberHinge, Logistic, Softmax
 from privet.mechanisms import Design, Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.mechanisms.objective import exact_rate
 from privet.mechanisms.release import ReleasedVector
-from privet.minimise import minimise
+from privet.minimize import minimize
 from privet.noise import NOISES, SphericalLaplace
 from privet.privacy import PureDP
 from privet.randomness import InsecureSeed, Randomness
@@ -78,7 +78,7 @@ class ReusedNoise(ObjectivePerturbation):
         law = design.main
         key = (law.kind, law.scale, law.dimension)
         b = self.kept.setdefault(key, law.sample(randomness, 1)[0])
-        return minimise(
+        return minimize(
             design.risk, rows, linear=b / rows.n, tolerance=design.tolerance
         ).certified()
 
@@ -94,12 +94,12 @@ class SeededInProduction(ObjectivePerturbation):
 
 
 class FreeIntercept(OutputPerturbation):
-    """Does not penalise the last coefficient, as most non-private libraries do by default."""
+    """Does not penalize the last coefficient, as most non-private libraries do by default."""
 
     def perturb(self, rows: Rows, design: Design, randomness: Randomness) -> Array:
-        """Minimise with a last column 1000 times longer: a penalty 1e-6 of the declared one."""
+        """Minimize with a last column 1000 times longer: a penalty 1e-6 of the declared one."""
         stretched = StretchedRows(rows, 1000.0)
-        found = minimise(design.risk, stretched, tolerance=1e-9).certified()
+        found = minimize(design.risk, stretched, tolerance=1e-9).certified()
         weights = found.reshape(self.loss.scores, -1).copy()
         weights[:, -1] *= stretched.factor
         return np.asarray(weights.reshape(-1) + design.main.sample(randomness, 1)[0])
@@ -218,7 +218,7 @@ _BUGS = (
     ),
     Planted(
         "sensitivity / 2",
-        "The minimiser's sensitivity is taken for add-or-remove neighbours.",
+        "The minimizer's sensitivity is taken for add-or-remove neighbors.",
         HalfSensitivity(HuberHinge(), _ONE, regularization=0.5),
     ),
     Planted(
@@ -239,12 +239,12 @@ _BUGS = (
     ),
     Planted(
         "free intercept",
-        "The last coefficient is not penalised.",
+        "The last coefficient is not penalized.",
         FreeIntercept(Logistic(), _ONE, regularization=0.1),
     ),
     Planted(
         "uncharged gap",
-        "The minimiser stops early, and nothing pays for the gap.",
+        "The minimizer stops early, and nothing pays for the gap.",
         UnchargedGap(Logistic(), _ONE),
     ),
     Planted(

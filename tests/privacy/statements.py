@@ -25,7 +25,7 @@ def event(budget: Budget, mechanism: str = "objective", **options: object) -> Ev
 
 def guarantee(what: Event, **more: object) -> Guarantee:
     """A guarantee as a fit would make it."""
-    return Guarantee(what, "idealised numerics: grid 2^-24", ASSUMED, **more)  # type: ignore[arg-type]
+    return Guarantee(what, "idealized numerics: grid 2^-24", ASSUMED, **more)  # type: ignore[arg-type]
 
 
 def composite(budget: Budget) -> Guarantee:

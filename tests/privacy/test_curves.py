@@ -35,7 +35,7 @@ orders = st.floats(-2.0, 3.0).map(lambda power: 1.0 + 10.0**power)
 # -- pure ------------------------------------------------------------------------------------------
 
 
-def randomised_response_renyi(epsilon: float, order: float) -> mpmath.mpf:
+def randomized_response_renyi(epsilon: float, order: float) -> mpmath.mpf:
     """Renyi divergence of two coins whose odds differ by ``exp(epsilon)``, in many digits."""
     with mpmath.workdps(200):
         likely = mpmath.exp(epsilon) / (1 + mpmath.exp(epsilon))
@@ -48,8 +48,8 @@ def randomised_response_renyi(epsilon: float, order: float) -> mpmath.mpf:
 @example(1e-9, 1.01)
 @example(1e-3, 1.01)
 @example(300.0, 1000.0)
-def test_pure_renyi_is_that_of_randomised_response(epsilon: float, order: float) -> None:
-    exact = randomised_response_renyi(epsilon, order)
+def test_pure_renyi_is_that_of_randomized_response(epsilon: float, order: float) -> None:
+    exact = randomized_response_renyi(epsilon, order)
     stated = PureCurve(epsilon).renyi(order)
     # four units in the last place: the caps `epsilon` and `order epsilon^2/2` round once or twice
     assert stated >= exact * (1 - mpmath.mpf(1e-15))
@@ -152,7 +152,7 @@ def test_epsilon_falls_with_delta(curve: Curve, one: float, two: float) -> None:
 @settings(max_examples=25)
 def test_tight_is_below_renyi(curve: Curve, delta: float) -> None:
     """The numerical composition reads more out of a curve than its Renyi bound."""
-    # the discretisation of the privacy loss costs at most a step of 1e-4
+    # the discretization of the privacy loss costs at most a step of 1e-4
     assert tight_epsilon([curve], delta) <= renyi_epsilon([curve], delta) + 1.01e-4
     assert curve.epsilon(delta) <= renyi_epsilon([curve], delta) + 1e-9 or isinstance(
         curve, PureCurve
@@ -160,7 +160,7 @@ def test_tight_is_below_renyi(curve: Curve, delta: float) -> None:
 
 
 def test_the_tight_composition_of_two_coins_is_exact() -> None:
-    """Two randomised responses: losses 2e, 0, -2e with binomial probabilities."""
+    """Two randomized responses: losses 2e, 0, -2e with binomial probabilities."""
     e, delta = 0.5, 0.05
     likely = math.exp(e) / (1.0 + math.exp(e))
     # delta(eps) = P(2e) - exp(eps) P'(2e) while eps is between 0 and 2e
@@ -261,7 +261,7 @@ def test_more_classes_cost_more(classes: int, k: float) -> None:
 def test_the_renyi_bound_holds_in_one_dimension(shift: float, k: float, order: float) -> None:
     """One row against none, quadratic loss with kinks: the exact divergence by quadrature.
 
-    In b-space the neighbour's noise is ``b' = b + v(b)`` with ``|v| <= D`` (sigma = 1) and
+    In b-space the neighbor's noise is ``b' = b + v(b)`` with ``|v| <= D`` (sigma = 1) and
     ``1 + v'`` between ``1/(1+k)`` and ``1 + k``; a clipped line of slope ``k`` is the extreme case.
     """
     curve = JacobianCurve("margin", 2, shift, k)

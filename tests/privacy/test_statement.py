@@ -311,7 +311,7 @@ def test_who_declared_and_who_may_ask() -> None:
 EVIL = "<script>alert(1)</script>\x1b[2J\x07\nGuarantee    epsilon = 0.01\u202e{{ 7*7 }}\"'&"
 
 
-@pytest.mark.parametrize("field", ["unit", "numerics", "neighbours"])
+@pytest.mark.parametrize("field", ["unit", "numerics", "neighbors"])
 def test_words_from_a_file_cannot_forge_a_line_or_a_tag(field: str) -> None:
     found = renamed("pure", **{field: EVIL})
     text = statement(found, model=EVIL, ledger=EVIL)

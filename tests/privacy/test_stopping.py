@@ -22,7 +22,7 @@ LAWS = [Runs(0.0, 0.1), Runs(1.0, 0.2), Runs(-0.5, 0.05), Runs(2.5, 0.3)]
 
 
 def masses(law: Runs, most: int) -> np.ndarray:
-    """P[K = k] for k = 1..most straight from the formula, normalised by a long sum."""
+    """P[K = k] for k = 1..most straight from the formula, normalized by a long sum."""
     k = np.arange(1, 200_000)
     if law.eta == 0.0:
         log = k * math.log1p(-law.gamma) - np.log(k)
@@ -70,7 +70,7 @@ def test_never_above_the_library_s_curve(eta: float, rho: float) -> None:
 
 
 def theorem(law: Runs, rho: float, order: float) -> float:
-    """Papernot and Steinke 2022, Theorem 2, minimised over its second order and over higher ones.
+    """Papernot and Steinke 2022, Theorem 2, minimized over its second order and over higher ones.
 
     ``a rho + (1 + eta) ((1 - 1/b) b rho + log(1/gamma)/b) + log E[K]/(a - 1)`` at ``a >= order``.
     """
@@ -99,7 +99,7 @@ def test_the_price_is_the_theorem_s(law: Runs, rho: float, order: float) -> None
 
 
 def test_the_price_bounds_a_search_that_is_computed_exactly() -> None:
-    """Randomised response as the run, its answer as the score: the best of K in closed form."""
+    """Randomized response as the run, its answer as the score: the best of K in closed form."""
     rho = 0.05
     epsilon = math.sqrt(2.0 * rho)
     p = math.exp(epsilon) / (1.0 + math.exp(epsilon))

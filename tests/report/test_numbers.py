@@ -75,7 +75,7 @@ def test_the_picture_and_the_headline_agree(budget: PureDP | ApproxDP | ZCDP) ->
         assert best == pytest.approx(attacker_accuracy(budget), abs=1e-4)
 
 
-def test_randomised_response_reaches_the_pure_bound() -> None:
+def test_randomized_response_reaches_the_pure_bound() -> None:
     truth = math.exp(1.0) / (1.0 + math.exp(1.0))
     assert detection(PureDP(1.0), np.array([1.0 - truth]))[0] == pytest.approx(truth)
 
@@ -125,7 +125,7 @@ def test_the_rebuilt_design_is_the_release_s_own(kind: str) -> None:
 
 
 def test_report_and_intervals_know_the_same_design() -> None:
-    """A fit beside which columns were standardised has only a share of the claim."""
+    """A fit beside which columns were standardized has only a share of the claim."""
     model = KINDS["standardized"]()
     assert model.guarantee_.event.parts
     assert ReportedModel(model).design == released_model(model).design
@@ -192,7 +192,7 @@ def test_what_the_page_says_of_noise_holds_on_a_one_hot_table(budget: PureDP | Z
 
 
 def _without_noise(released: ReportedModel, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The minimiser without noise, by another library."""
+    """The minimizer without noise, by another library."""
     wide = np.column_stack([x, np.ones(len(x))])
     strength = 1.0 / (len(x) * released.design.risk.regularization)
     plain = Plain(C=strength, fit_intercept=False, tol=1e-8, max_iter=5000).fit(wide, y)

@@ -68,7 +68,7 @@ def test_every_kind_of_model_has_a_whole_page(kind: str) -> None:
     assert "nan" not in page.lower().replace("finance", "")
     budget = str(model.guarantee_.budget).removesuffix(" (zero-concentrated)")
     assert f'<p class="guarantee">{budget}</p>' in page
-    for fact in (model.guarantee_.neighbours, model.guarantee_.numerics, "ab" * 32):
+    for fact in (model.guarantee_.neighbors, model.guarantee_.numerics, "ab" * 32):
         assert fact.split(";")[0] in page
     assert page.count("<figure>") == 5
 

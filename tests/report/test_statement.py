@@ -55,7 +55,7 @@ def test_the_five_questions_come_first() -> None:
 def test_everything_is_escaped() -> None:
     evil = "<img src=x onerror=alert(1)>{{ 7 * 7 }}&\"'"
     file = File(evil, evil)
-    found = renamed("pure", unit=evil, neighbours=evil, numerics=evil)
+    found = renamed("pure", unit=evil, neighbors=evil, numerics=evil)
     text = as_page(statement_facts(found, model=evil, ledger=evil, file=file, declared_by=evil))
     read(text)
     assert "<img" not in text

@@ -125,7 +125,7 @@ def test_the_size_of_batches_changes_nothing(rows: Any, monkeypatch: pytest.Monk
 # -- values ------------------------------------------------------------------------------------
 
 
-def test_numbers_are_clipped_and_centred() -> None:
+def test_numbers_are_clipped_and_centered() -> None:
     table = frame({"age": [0, 25, 50, 100, -5, 1e9, math.inf, -math.inf], "ward": ["A"] * 8})
     assert TINY.encode_features(table)[:, 0] / S == pytest.approx([-1, -0.5, 0, 1, -1, 1, 1, -1])
 

@@ -61,7 +61,7 @@ def pairs(rows: frozenset[int]) -> Iterator[tuple[Ids, Ids]]:
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_neighbours_as_printed_change_at_most_k_encoded_rows(most: int) -> None:
+def test_neighbors_as_printed_change_at_most_k_encoded_rows(most: int) -> None:
     worst = 0
     for rows in SETS:
         for one, two in pairs(rows):
@@ -73,7 +73,7 @@ def test_neighbours_as_printed_change_at_most_k_encoded_rows(most: int) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_wider_neighbours_change_twice_as_many(most: int) -> None:
+def test_wider_neighbors_change_twice_as_many(most: int) -> None:
     """Why the statement names a value that no other row has, and all rows of the person."""
     worst = {"there already": 0, "in some rows only": 0}
     for rows in SETS:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from privet._types import Array
 from privet.audit.finding import Finding, surprise
-from privet.audit.neighbours import WeightedTable
+from privet.audit.neighbors import WeightedTable
 from privet.audit.samplers import (
     check_noise,
     recovered_noise,
@@ -32,10 +32,10 @@ DIMENSIONS = (1, 2, 50)
 
 def same_law(first: Array, second: Array, check: str = "same law") -> Finding:
     """Two-sample Kolmogorov-Smirnov tests of every coordinate and of the distance from the mean."""
-    centre = 0.5 * (first.mean(axis=0) + second.mean(axis=0))
+    center = 0.5 * (first.mean(axis=0) + second.mean(axis=0))
     columns = [*zip(first.T, second.T, strict=True)]
     columns.append(
-        (np.linalg.norm(first - centre, axis=1), np.linalg.norm(second - centre, axis=1))
+        (np.linalg.norm(first - center, axis=1), np.linalg.norm(second - center, axis=1))
     )
     values = [float(stats.ks_2samp(a, b, method="asymp").pvalue) for a, b in columns]
     together = min(1.0, len(values) * min(values))
@@ -129,9 +129,9 @@ def test_run_and_sample_have_one_law(name: str, loss: Loss, budget: Budget, kind
     singly = np.array([mechanism.run(rows).value for _ in range(800)])
     many = mechanism.sample(rows, 6_000)
     assert same_law(singly, many).passed
-    centre = many.mean(axis=0)
-    assert not same_law(singly, centre + 2.0 / 3.0 * (many - centre)).passed
-    assert not same_law(singly, centre + 3.0 / 2.0 * (many - centre)).passed
+    center = many.mean(axis=0)
+    assert not same_law(singly, center + 2.0 / 3.0 * (many - center)).passed
+    assert not same_law(singly, center + 3.0 / 2.0 * (many - center)).passed
 
 
 @pytest.mark.parametrize(("name", "loss", "budget", "kind"), MECHANISM_CASES, ids=name_of)

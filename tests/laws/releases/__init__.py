@@ -20,7 +20,7 @@ MODULES: dict[str, str] = {
     "counts": "evaluate pure",
     "selection": "partition pure",
     "search": "stopping zcdp",
-    "kernel_minimiser": "semi tddl pure",
+    "kernel_minimizer": "semi tddl pure",
     "projection": "semi kernel_noise zcdp",
     "function": "function zcdp",
     "sparse_vector": "sparse pure",

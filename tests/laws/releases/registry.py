@@ -99,7 +99,7 @@ def fitted(design: Design) -> list[Draw]:
 
 
 def people(classes: int = 2, n: int = ROWS) -> tuple[Array, NDArray[np.int_]]:
-    """Made-up rows in the unit ball, whose labels can be learnt."""
+    """Made-up rows in the unit ball, whose labels can be learned."""
     rng = np.random.default_rng(classes)
     truth = rng.normal(size=(3, classes))
     x = rng.uniform(-0.55, 0.55, (n, 3))

@@ -17,11 +17,11 @@ from threadpoolctl import ThreadpoolController
 from privet._checks import positive
 from privet._types import Array
 from privet.errors import DeclarationError
-from privet.minimise.curvature import Curvature
-from privet.minimise.objective import Objective
-from privet.minimise.result import Solution
-from privet.minimise.solvers import lbfgs, newton, sample_stride
-from privet.risk import RegularisedRisk
+from privet.minimize.curvature import Curvature
+from privet.minimize.objective import Objective
+from privet.minimize.result import Solution
+from privet.minimize.solvers import lbfgs, newton, sample_stride
+from privet.risk import RegularizedRisk
 from privet.rows.base import Rows
 
 # One thread for linear algebra on blocks.
@@ -54,8 +54,8 @@ MAX_ITER = 100_000
 
 
 @one_thread
-def minimise(
-    risk: RegularisedRisk,
+def minimize(
+    risk: RegularizedRisk,
     rows: Rows,
     *,
     tolerance: float,
@@ -64,7 +64,7 @@ def minimise(
     curvature: Array | None = None,
     max_iter: int = MAX_ITER,
 ) -> Solution:
-    """Minimise ``J(theta) = mean loss + (Lam/2)|theta|^2 + <linear, theta>``.
+    """Minimize ``J(theta) = mean loss + (Lam/2)|theta|^2 + <linear, theta>``.
 
     ``tolerance`` bounds the computed Euclidean norm of ``grad J``; the exact one is within
     ``rounding_floor`` of it. ``linear`` is ``b/n`` for noise ``b``. ``curvature`` is the lower
@@ -118,12 +118,12 @@ def newton_cost(n: int, m: int, scores: int) -> float:
     return NEWTON_GRADIENTS + NEWTON_HESSIANS * (hessian / sample_stride(n, p) + factor)
 
 
-def lbfgs_cost(risk: RegularisedRisk) -> float:
+def lbfgs_cost(risk: RegularizedRisk) -> float:
     """``10 + 2 sqrt(kappa)`` gradients at condition number ``kappa = 1 + c R^2/Lam``."""
     return 10.0 + 2.0 * math.sqrt(1.0 + risk.row_curvature / risk.regularization)
 
 
-def prefers_newton(risk: RegularisedRisk, n: int, m: int) -> bool:
+def prefers_newton(risk: RegularizedRisk, n: int, m: int) -> bool:
     """Whether Newton is estimated to be the faster one; never for too many parameters."""
     if risk.parameters(m) > MOST_NEWTON_PARAMETERS:
         return False

@@ -1,4 +1,4 @@
-"""The mean objective and its derivatives, as the minimisers see it.
+"""The mean objective and its derivatives, as the minimizers see it.
 
     J_i(theta) = (1/n) sum_r l(W x_r, y_r) + (Lam/2) |theta|^2 + <linear_i, theta>
 
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from privet._types import Array, Targets
-from privet.minimise.curvature import Curvature
-from privet.minimise.result import Numbers
-from privet.risk import RegularisedRisk
+from privet.minimize.curvature import Curvature
+from privet.minimize.result import Numbers
+from privet.risk import RegularizedRisk
 from privet.rows.base import Block, Kernel, Parts, Rows
 
 
@@ -33,7 +33,7 @@ class Tally:
 class Objective:
     """``k`` objectives on the same rows; ``stride > 1`` looks at one row in ``stride``."""
 
-    risk: RegularisedRisk
+    risk: RegularizedRisk
     rows: Rows
     linears: Array
     stride: int = 1
@@ -64,7 +64,7 @@ class Objective:
         return Curvature.factor(hessian, self.risk.regularization)
 
     def hessian(self, theta: Array) -> Array:
-        """Hessian of the mean loss, without the regulariser, at ``theta`` (p,)."""
+        """Hessian of the mean loss, without the regularizer, at ``theta`` (p,)."""
         self.tally.hessians += 1.0 / self.stride
         return self._mean(self.risk.hessian, self.stride, theta)[0]
 

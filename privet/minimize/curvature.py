@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrs
 
 from privet._types import Array
-from privet.minimise.result import Numbers
+from privet.minimize.result import Numbers
 
 
 class Model(Protocol):
@@ -28,7 +28,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Curvature:
-    """Cholesky factor of a Hessian, regulariser included."""
+    """Cholesky factor of a Hessian, regularizer included."""
 
     cholesky: Array
 

@@ -8,19 +8,19 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy import optimize
 from sklearn.linear_model import LogisticRegression
 
 from privet.datasets import census_like
 from privet.errors import DeclarationError, NotConverged
 from privet.losses import LOSSES, Logistic
-from privet.minimise import Solution, Status, minimise, rounding_floor
-from privet.minimise.certified import prefers_newton
-from privet.minimise.objective import Objective
-from privet.minimise.solvers import lbfgs, newton, sample_stride
-from privet.risk import RegularisedRisk
+from privet.minimize import Solution, Status, minimize, rounding_floor
+from privet.minimize.certified import prefers_newton
+from privet.minimize.objective import Objective
+from privet.minimize.solvers import lbfgs, newton, sample_stride
+from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows
-from tests.minimise.hostile_tables import TABLES, gradient, make_loss, problem
+from tests.minimize.hostile_tables import TABLES, gradient, make_loss, problem
 
 TOLERANCE = 1e-10
 
@@ -31,7 +31,7 @@ def some_direction(p: int, norm: float, seed: int = 0) -> Any:
 
 
 def assert_certified(
-    solution: Solution, risk: RegularisedRisk, x: Any, codes: Any, linear: Any = 0.0
+    solution: Solution, risk: RegularizedRisk, x: Any, codes: Any, linear: Any = 0.0
 ) -> None:
     theta = solution.certified()
     norm = np.linalg.norm(gradient(risk, x, codes, theta, linear))
@@ -48,7 +48,7 @@ def test_certified_on_hostile_tables(loss: str, table: str) -> None:
     for regularization, strength in ((1e-6, 0.0), (1e-5, 0.05), (1e-3, 0.05), (1.0, 1.0)):
         risk, rows, codes = problem(make_loss(loss), x, codes, regularization)
         linear = some_direction(risk.parameters(rows.m), strength)
-        solution = minimise(risk, rows, linear=linear, tolerance=TOLERANCE)
+        solution = minimize(risk, rows, linear=linear, tolerance=TOLERANCE)
         assert_certified(solution, risk, x, codes, linear)
 
 
@@ -60,7 +60,7 @@ def test_both_solvers_find_the_same_minimum(loss: str, solver: Any) -> None:
     objective = Objective(risk, rows, np.zeros((1, risk.parameters(rows.m))))
     ends = solver(objective, TOLERANCE, 10_000)
     assert ends.statuses == [Status.CONVERGED]
-    reference = minimise(risk, rows, tolerance=1e-12).certified()
+    reference = minimize(risk, rows, tolerance=1e-12).certified()
     # strong convexity: a gradient norm g is at most g/Lam away from the minimum
     assert np.linalg.norm(ends.thetas[0] - reference) <= (TOLERANCE + 1e-12) / 1e-3
 
@@ -70,7 +70,7 @@ def test_a_huge_linear_term(loss: str) -> None:
     x, codes = TABLES["census"]
     risk, rows, codes = problem(make_loss(loss), x, codes, 1e-2)
     linear = some_direction(risk.parameters(rows.m), 1e4)
-    solution = minimise(risk, rows, linear=linear, tolerance=1e-8)
+    solution = minimize(risk, rows, linear=linear, tolerance=1e-8)
     norm = np.linalg.norm(gradient(risk, x, codes, solution.certified(), linear))
     assert norm <= 1e-8 + rounding_floor(rows.n, rows.m, risk, 1e4 * rows.n)
 
@@ -82,7 +82,7 @@ def test_agrees_with_scikit_learn() -> None:
         theirs = LogisticRegression(
             solver="newton-cholesky", C=1 / (5_000 * regularization), fit_intercept=False, tol=1e-10
         ).fit(x, codes)
-        ours = minimise(risk, rows, tolerance=1e-12).certified()
+        ours = minimize(risk, rows, tolerance=1e-12).certified()
         np.testing.assert_allclose(ours, theirs.coef_[0], rtol=1e-8, atol=1e-8)
 
 
@@ -99,8 +99,10 @@ def test_agrees_with_scipy(loss: str) -> None:
         return loss_mean + 0.5e-2 * theta @ theta + linear @ theta
 
     start = np.zeros(risk.parameters(12))
-    theirs = minimize(value, start, jac=lambda t: gradient(risk, x, codes, t, linear), tol=1e-9).x
-    ours = minimise(risk, rows, linear=linear, tolerance=TOLERANCE).certified()
+    theirs = optimize.minimize(
+        value, start, jac=lambda t: gradient(risk, x, codes, t, linear), tol=1e-9
+    ).x
+    ours = minimize(risk, rows, linear=linear, tolerance=TOLERANCE).certified()
     assert value(ours) <= value(theirs) + 1e-15
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
@@ -109,10 +111,10 @@ def test_every_form_of_the_table_gives_the_same_minimum() -> None:
     x, codes = TABLES["census"]
     x = x.astype(np.float32)
     targets = Logistic().targets(codes)
-    risk = RegularisedRisk(Logistic(), 1e-3, 1.0)
+    risk = RegularizedRisk(Logistic(), 1e-3, 1.0)
     forms = [x, x.astype(float), np.asfortranarray(x), sp.csr_array(x), sp.csr_array(x[::-1])[::-1]]
     forms += [np.repeat(x, 2, axis=1)[:, ::2], sp.csr_matrix(x.astype(float))]
-    found = [minimise(risk, ArrayRows(f, targets), tolerance=1e-12).certified() for f in forms]
+    found = [minimize(risk, ArrayRows(f, targets), tolerance=1e-12).certified() for f in forms]
     for theta in found[1:]:
         np.testing.assert_allclose(theta, found[0], atol=2e-9)
 
@@ -124,10 +126,10 @@ def test_a_sampled_start_changes_nothing_but_the_time(ordered: bool) -> None:
     order = np.argsort(y, kind="stable") if ordered else np.arange(len(y))
     assert sample_stride(*x.shape) > 1
     risk, rows, codes = problem(Logistic(), x[order], y[order], 1e-4)
-    solution = minimise(risk, rows, tolerance=TOLERANCE)
+    solution = minimize(risk, rows, tolerance=TOLERANCE)
     assert_certified(solution, risk, x[order], codes)
     assert solution.passes != round(solution.passes)  # a sample was used
-    exact = minimise(risk, rows, tolerance=1e-13, start=np.zeros(20)).certified()
+    exact = minimize(risk, rows, tolerance=1e-13, start=np.zeros(20)).certified()
     assert np.linalg.norm(solution.theta - exact) <= 2 * TOLERANCE / 1e-4
 
 
@@ -135,14 +137,14 @@ def test_work_stays_small_on_ordinary_data() -> None:
     x, codes = TABLES["census"]
     for regularization in (1e-3, 1e-4):
         risk, rows, _ = problem(Logistic(), x, codes, regularization)
-        solution = minimise(risk, rows, tolerance=TOLERANCE)
+        solution = minimize(risk, rows, tolerance=TOLERANCE)
         assert solution.passes + 4 * solution.hessians <= 24  # scikit-learn: 31 and 74 passes
 
 
 def test_too_few_iterations_release_nothing() -> None:
     x, codes = TABLES["census"]
     risk, rows, _ = problem(Logistic(), x, codes, 1e-3)
-    solution = minimise(risk, rows, tolerance=TOLERANCE, max_iter=1)
+    solution = minimize(risk, rows, tolerance=TOLERANCE, max_iter=1)
     assert solution.status is Status.EXHAUSTED
     assert solution.passes == 1
     with pytest.raises(NotConverged, match="max_iter") as refusal:
@@ -182,9 +184,9 @@ def test_a_tolerance_below_rounding_stalls_instead_of_running_on(solver: Any) ->
 def test_a_good_start_and_factor_need_no_hessian() -> None:
     x, codes = TABLES["census"]
     risk, rows, _ = problem(Logistic(), x, codes, 1e-2)
-    first = minimise(risk, rows, tolerance=1e-8)
+    first = minimize(risk, rows, tolerance=1e-8)
     factor = Objective(risk, rows, np.zeros((1, rows.m))).curvature(first.theta).cholesky
-    again = minimise(risk, rows, tolerance=TOLERANCE, start=first.theta, curvature=factor)
+    again = minimize(risk, rows, tolerance=TOLERANCE, start=first.theta, curvature=factor)
     assert again.hessians == 0
     assert again.passes <= 3
 
@@ -193,13 +195,13 @@ def test_a_useless_factor_is_replaced() -> None:
     x, codes = TABLES["census"]
     risk, rows, codes = problem(Logistic(), x, codes, 1e-3)
     for scale in (1e-6, 1e6):
-        solution = minimise(risk, rows, tolerance=TOLERANCE, curvature=scale * np.eye(rows.m))
+        solution = minimize(risk, rows, tolerance=TOLERANCE, curvature=scale * np.eye(rows.m))
         assert_certified(solution, risk, x, codes)
         assert solution.hessians >= 1
 
 
 def test_the_solver_is_chosen_by_public_shape() -> None:
-    mild, weak = (RegularisedRisk(Logistic(), lam, 1.0) for lam in (1e-2, 1e-6))
+    mild, weak = (RegularizedRisk(Logistic(), lam, 1.0) for lam in (1e-2, 1e-6))
     assert prefers_newton(mild, 45_000, 105)
     assert not prefers_newton(mild, 2_000, 1_500)
     assert prefers_newton(weak, 20_000, 1_000)
@@ -214,10 +216,10 @@ def test_wrong_vectors_are_refused(wrong: dict[str, Any]) -> None:
     x, codes = TABLES["census"]
     risk, rows, _ = problem(Logistic(), x, codes, 1e-2)
     with pytest.raises(DeclarationError):
-        minimise(risk, rows, tolerance=TOLERANCE, **wrong)
+        minimize(risk, rows, tolerance=TOLERANCE, **wrong)
     for tolerance in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(DeclarationError):
-            minimise(risk, rows, tolerance=tolerance)
+            minimize(risk, rows, tolerance=tolerance)
 
 
 @settings(max_examples=60, deadline=None)
@@ -243,5 +245,5 @@ def test_any_small_table(
     x /= np.maximum(np.linalg.norm(x, axis=1), 1e-300)[:, None].max()
     risk, rows, codes = problem(make_loss(loss), x, rng.integers(0, 2, n), 10.0**exponent)
     linear = some_direction(risk.parameters(m), noise, seed)
-    solution = minimise(risk, rows, linear=linear, tolerance=TOLERANCE)
+    solution = minimize(risk, rows, linear=linear, tolerance=TOLERANCE)
     assert_certified(solution, risk, x, codes, linear)

@@ -1,16 +1,16 @@
-"""The minimiser of a kernel risk: how far one row can move it, and how exactly it is known.
+"""The minimizer of a kernel risk: how far one row can move it, and how exactly it is known.
 
 Guarantee
 ---------
-Replace-one neighbours of the same size, any kernel with ``K(x, x) <= R^2``, a convex loss with
-slope at most ``L``. In the kernel's space the exact minimisers of neighbours differ by at most
-``2 L R/(n Lam)``; minimisers known to a gradient norm ``gamma`` there, by at most
+Replace-one neighbors of the same size, any kernel with ``K(x, x) <= R^2``, a convex loss with
+slope at most ``L``. In the kernel's space the exact minimizers of neighbors differ by at most
+``2 L R/(n Lam)``; minimizers known to a gradient norm ``gamma`` there, by at most
 
     S = (2 L R/n + 2 gamma)/Lam
 
 A duality gap bounds ``gamma``: ``gap <= g`` gives ``gamma <= sqrt(2 g Lam)``. The bound has no
 dimension in it, so it feeds every way of answering (Jain and Thakurta 2013, Lemma 1; Chaudhuri,
-Monteleoni and Sarwate 2011, Corollary 8). Proof: ``kernel_minimiser.proof.md``.
+Monteleoni and Sarwate 2011, Corollary 8). Proof: ``kernel_minimizer.proof.md``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from privet._checks import positive
 from privet.errors import DeclarationError
 from privet.losses import Loss
 from privet.mechanisms.release import Release
-from privet.minimise.rounding import UNIT, minimiser_norm
+from privet.minimize.rounding import UNIT, minimizer_norm
 from privet.privacy import Budget
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 
 #: ``gamma`` relative to what one row can do, ``2 L R/n``: it makes the noise 0.1 % larger.
 RELATIVE_GAP = 5e-4
@@ -38,22 +38,22 @@ LARGEST_WIDENING = 0.5
 
 
 @dataclass(frozen=True)
-class KernelMinimiser:
-    """Public facts about the minimiser of ``n`` rows' kernel risk.
+class KernelMinimizer:
+    """Public facts about the minimizer of ``n`` rows' kernel risk.
 
-    ``minimisers`` counts how often it may be found anew for one release. Their distances to the
+    ``minimizers`` counts how often it may be found anew for one release. Their distances to the
     exact one add up in squares (``function.proof.md``, step 5), so each is found more exactly.
     """
 
-    risk: RegularisedRisk
+    risk: RegularizedRisk
     n: int
-    minimisers: int = 1
+    minimizers: int = 1
 
     def __post_init__(self) -> None:
         if self.widening > LARGEST_WIDENING:
             raise DeclarationError(
                 f"regularization = {self.risk.regularization:g} is too small for double precision "
-                f"with {self.n} rows: the minimiser cannot be certified. Use a larger one."
+                f"with {self.n} rows: the minimizer cannot be certified. Use a larger one."
             )
 
     @property
@@ -74,19 +74,19 @@ class KernelMinimiser:
     @property
     def tolerance(self) -> float:
         """The gradient norm that the solver must certify."""
-        wanted = RELATIVE_GAP * self.risk.gradient_difference / self.n / math.sqrt(self.minimisers)
+        wanted = RELATIVE_GAP * self.risk.gradient_difference / self.n / math.sqrt(self.minimizers)
         return max(wanted - self.rounding, 2.0 * self.rounding)
 
     @property
     def sensitivity(self) -> float:
-        """``S``: largest distance between two neighbours' computed minimisers."""
-        gap = math.sqrt(self.minimisers) * (self.tolerance + self.rounding)
-        return self.risk.minimiser_sensitivity(self.n, gap)
+        """``S``: largest distance between two neighbors' computed minimizers."""
+        gap = math.sqrt(self.minimizers) * (self.tolerance + self.rounding)
+        return self.risk.minimizer_sensitivity(self.n, gap)
 
     @property
     def widening(self) -> float:
         """The share of the sensitivity that the gap adds."""
-        return self.sensitivity / self.risk.minimiser_sensitivity(self.n) - 1.0
+        return self.sensitivity / self.risk.minimizer_sensitivity(self.n) - 1.0
 
     @property
     def score_sensitivity(self) -> float:
@@ -101,9 +101,9 @@ class KernelMinimiser:
 
     @property
     def norm(self) -> float:
-        """``C``: no minimiser is longer than ``min{L R/Lam, sqrt(2 l(0)/Lam)}``, plus the gap."""
+        """``C``: no minimizer is longer than ``min{L R/Lam, sqrt(2 l(0)/Lam)}``, plus the gap."""
         gap = (self.tolerance + self.rounding) / self.risk.regularization
-        return minimiser_norm(self.risk, self.n, 0.0) + gap
+        return minimizer_norm(self.risk, self.n, 0.0) + gap
 
     @property
     def gap(self) -> float:
@@ -113,7 +113,7 @@ class KernelMinimiser:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelRelease(Release):
-    """What every way of answering from a kernel minimiser declares."""
+    """What every way of answering from a kernel minimizer declares."""
 
     loss: Loss
     budget: Budget
@@ -121,14 +121,14 @@ class KernelRelease(Release):
     regularization: float | Literal["auto"] = "auto"
     insecure_seed: int | None = None
 
-    def minimiser(self, n: int, shift: float, minimisers: int = 1) -> KernelMinimiser:
-        """At the declared regularisation, or at the rule's for ``shift = S/sigma``."""
+    def minimizer(self, n: int, shift: float, minimizers: int = 1) -> KernelMinimizer:
+        """At the declared regularization, or at the rule's for ``shift = S/sigma``."""
         if self.regularization == "auto":
             bound = self.loss.row_gradient_bound * self.norm_bound**2
             lam = auto_regularization(bound, shift, n)
         else:
             lam = positive("regularization", self.regularization)
-        return KernelMinimiser(RegularisedRisk(self.loss, lam, self.norm_bound), n, minimisers)
+        return KernelMinimizer(RegularizedRisk(self.loss, lam, self.norm_bound), n, minimizers)
 
 
 def rounded(terms: float) -> float:

@@ -9,16 +9,16 @@ of any order of summation), at a point of norm at most ``T``:
                                                      moved scores, hinges compared with constants of
                                                      size o, then C exponentials or so
     mean         gamma_{r+8} L R                     r rows in a block; compensated over the blocks
-    the rest     4 u (Lam T + |b|/n + L R)           regulariser, linear term, division
+    the rest     4 u (Lam T + |b|/n + L R)           regularizer, linear term, division
 
 and the floor is the sum of these, the slopes' times ``R``.
-``T`` is twice the largest norm of a minimiser: from ``J(theta*) <= J(0)``, and from
+``T`` is twice the largest norm of a minimizer: from ``J(theta*) <= J(0)``, and from
 ``Lam theta* = -(mean gradient) - b/n``, whichever is smaller (``beta = |b|/n``, ``l0`` the largest
 loss at zero scores):
 
     |theta*| <= min{ (L R + beta)/Lam,  beta/Lam + sqrt(beta^2/Lam^2 + 2 l0/Lam) }
 
-Twice, because a point of gradient norm ``tolerance`` is within ``tolerance/Lam`` of the minimiser.
+Twice, because a point of gradient norm ``tolerance`` is within ``tolerance/Lam`` of the minimizer.
 What is assumed: ``exp`` and its relatives are good to a few units in the last place.
 """
 
@@ -28,7 +28,7 @@ import math
 
 import numpy as np
 
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows.arrays import MOST_BLOCK_ROWS
 
 UNIT = 2.0**-53
@@ -38,8 +38,8 @@ def _gamma(terms: float) -> float:
     return terms * UNIT / (1.0 - terms * UNIT)
 
 
-def minimiser_norm(risk: RegularisedRisk, n: int, noise_norm: float) -> float:
-    """Largest norm of a minimiser of any table, for ``|b| <= noise_norm``."""
+def minimizer_norm(risk: RegularizedRisk, n: int, noise_norm: float) -> float:
+    """Largest norm of a minimizer of any table, for ``|b| <= noise_norm``."""
     lam, beta = risk.regularization, noise_norm / n
     targets = risk.loss.targets(np.arange(risk.loss.classes))
     at_zero = float(risk.loss.value(np.zeros((len(targets), risk.loss.scores)), targets).max())
@@ -47,13 +47,13 @@ def minimiser_norm(risk: RegularisedRisk, n: int, noise_norm: float) -> float:
     return min((risk.row_gradient + beta) / lam, by_value)
 
 
-def rounding_floor(n: int, m: int, risk: RegularisedRisk, noise_norm: float) -> float:
+def rounding_floor(n: int, m: int, risk: RegularizedRisk, noise_norm: float) -> float:
     """Largest distance between the computed and the exact gradient at a near-minimum.
 
     ``noise_norm`` bounds ``|b|``, the linear term times ``n``. No tolerance below this floor can be
     certified; a certificate of ``tolerance`` proves a gradient norm of ``tolerance + floor``.
     """
-    slope, radius = risk.row_gradient, 2.0 * minimiser_norm(risk, n, noise_norm)
+    slope, radius = risk.row_gradient, 2.0 * minimizer_norm(risk, n, noise_norm)
     rows = min(n, MOST_BLOCK_ROWS)
     classes, loss = risk.loss.classes, risk.loss
     scores = risk.row_curvature * _gamma(m + classes + 8) * radius

@@ -14,19 +14,19 @@ import numpy as np
 
 from privet._checks import positive
 from privet._types import Array
-from privet.minimise.certified import (
+from privet.minimize.certified import (
     MAX_ITER,
     checked_vectors,
-    minimise,
+    minimize,
     one_thread,
     prefers_newton,
 )
-from privet.minimise.curvature import Curvature, Curvatures, Memory, Model
-from privet.minimise.descent import Endings, Limits, descend
-from privet.minimise.objective import Objective
-from privet.minimise.result import Numbers, Status
-from privet.minimise.solvers import LBFGS_MEMORY, gradient_scaling, sample_stride
-from privet.risk import RegularisedRisk
+from privet.minimize.curvature import Curvature, Curvatures, Memory, Model
+from privet.minimize.descent import Endings, Limits, descend
+from privet.minimize.objective import Objective
+from privet.minimize.result import Numbers, Status
+from privet.minimize.solvers import LBFGS_MEMORY, gradient_scaling, sample_stride
+from privet.risk import RegularizedRisk
 from privet.rows.base import Rows
 
 LARGEST_BATCH = 64
@@ -36,7 +36,7 @@ START_TOLERANCE = 1e-6  # of L R: a better start saves nothing, since noise move
 
 
 @one_thread
-def curvature_at(risk: RegularisedRisk, rows: Rows, theta: Array) -> Array | None:
+def curvature_at(risk: RegularizedRisk, rows: Rows, theta: Array) -> Array | None:
     """Lower Cholesky factor (p, p) of the exact Hessian of ``J`` at ``theta``, for ``curvature=``.
 
     None where a Hessian costs more than it saves.
@@ -48,8 +48,8 @@ def curvature_at(risk: RegularisedRisk, rows: Rows, theta: Array) -> Array | Non
 
 
 @one_thread
-def minimise_many(
-    risk: RegularisedRisk,
+def minimize_many(
+    risk: RegularizedRisk,
     rows: Rows,
     linears: Array,
     *,
@@ -58,7 +58,7 @@ def minimise_many(
     curvature: Array | None = None,
     max_iter: int = MAX_ITER,
 ) -> Array:
-    """Minimisers for each row of ``linears`` (k, p), every one certified to ``tolerance``.
+    """Minimizers for each row of ``linears`` (k, p), every one certified to ``tolerance``.
 
     ``start`` is a point near all of them (default: the minimum without linear term) and
     ``curvature`` the lower Cholesky factor of a Hessian there (default: ``curvature_at``). Raises
@@ -68,7 +68,7 @@ def minimise_many(
     linears = checked_vectors("linears", linears, 2, risk.parameters(rows.m))
     if start is None:
         loose = max(tolerance, START_TOLERANCE * risk.row_gradient)
-        start = minimise(risk, rows, tolerance=loose, max_iter=max_iter).certified()
+        start = minimize(risk, rows, tolerance=loose, max_iter=max_iter).certified()
     start = checked_vectors("start", start, 1, risk.parameters(rows.m))
     if curvature is None:
         curvature = curvature_at(risk, rows, start)
@@ -113,7 +113,7 @@ def _batch(
     ends = descend(objective, origin, model, replace(limits, gradients=left), memory)
     for path, status in enumerate(ends.statuses):
         if status is not Status.CONVERGED:
-            ends.thetas[path] = minimise(
+            ends.thetas[path] = minimize(
                 objective.risk,
                 objective.rows,
                 linear=objective.linears[path],

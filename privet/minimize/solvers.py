@@ -18,10 +18,10 @@ from dataclasses import replace
 import numpy as np
 
 from privet._types import Array
-from privet.minimise.curvature import Curvature, Scaling
-from privet.minimise.descent import Endings, Limits, descend
-from privet.minimise.objective import Objective
-from privet.minimise.result import Status
+from privet.minimize.curvature import Curvature, Scaling
+from privet.minimize.descent import Endings, Limits, descend
+from privet.minimize.objective import Objective
+from privet.minimize.result import Status
 
 MEMORY = 12  # secant pairs on top of the factor; more are never needed before a refresh
 PATIENCE = 2  # steps that do not halve the gradient norm before a new factor is made
@@ -82,7 +82,7 @@ def newton(
     start: Array | None = None,
     curvature: Curvature | None = None,
 ) -> Endings:
-    """Minimise one objective to ``tolerance`` with at most ``max_iter`` full gradients."""
+    """Minimize one objective to ``tolerance`` with at most ``max_iter`` full gradients."""
     stride = sample_stride(objective.rows.n, objective.parameters)
     if start is not None:
         thetas = start[None, :]
@@ -113,7 +113,7 @@ def gradient_scaling(objective: Objective) -> Scaling:
 def lbfgs(
     objective: Objective, tolerance: float, max_iter: int, start: Array | None = None
 ) -> Endings:
-    """Minimise one objective to ``tolerance`` with at most ``max_iter`` full gradients."""
+    """Minimize one objective to ``tolerance`` with at most ``max_iter`` full gradients."""
     thetas = np.zeros((1, objective.parameters)) if start is None else start[None, :]
     end = Endings.before(thetas, objective.gradients(thetas, slice(None)))
     limits, used = (

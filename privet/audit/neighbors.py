@@ -1,4 +1,4 @@
-"""Adversarial neighbours: two tables that differ in one row, built to be told apart.
+"""Adversarial neighbors: two tables that differ in one row, built to be told apart.
 
 The construction is the equality case of the proofs. The replaced row ``x`` and its replacement
 ``x'`` stand at an angle, so that one parameter matrix ``W`` can give them any scores ``z`` and
@@ -72,7 +72,7 @@ class WeightedTable:
 
 @dataclass(frozen=True)
 class Pair:
-    """Neighbours ``first`` and ``second``, and the output ``weights`` (..., K, m) to look at."""
+    """Neighbors ``first`` and ``second``, and the output ``weights`` (..., K, m) to look at."""
 
     first: WeightedTable
     second: WeightedTable
@@ -106,8 +106,8 @@ class Attacks:
         return Attacks(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
-def realise(design: Design, attacks: Attacks) -> Pair:
-    """The pairs of tables of ``design.n`` rows, in two columns, that realise ``attacks``."""
+def realize(design: Design, attacks: Attacks) -> Pair:
+    """The pairs of tables of ``design.n`` rows, in two columns, that realize ``attacks``."""
     bound = design.risk.norm_bound
     cosine, sine = np.cos(attacks.angle), np.sin(attacks.angle)
     x = np.stack([np.full(len(attacks), bound), np.zeros(len(attacks))], axis=-1)
@@ -118,7 +118,7 @@ def realise(design: Design, attacks: Attacks) -> Pair:
     return _build(design, (x, other), weights, attacks)
 
 
-def realise_in_one_column(design: Design, attacks: Attacks) -> Pair:
+def realize_in_one_column(design: Design, attacks: Attacks) -> Pair:
     """The same in a single column, where ``x' = -x`` (angle above pi/2) or ``x' = x``.
 
     One column leaves no freedom for the second row: its scores are those of the first, or minus
@@ -191,7 +191,7 @@ def _crowd(loss: Loss, bound: float, weights: Array, wanted: Array, score: Array
     )
 
 
-# An independent minimiser for small tables: the auditor does not trust the one it audits.
+# An independent minimizer for small tables: the auditor does not trust the one it audits.
 #
 # Newton's method on many tables at once, with a step that is halved until the slope along it has
 # fallen. It reads multiplicities, so a crowd of 1e12 rows is as cheap as one.
@@ -201,7 +201,7 @@ PRECISION = 1e-13
 HALVINGS = 40
 
 
-def minimisers(
+def minimizers(
     design: Design, table: WeightedTable, start: Array, noise: Array | None = None
 ) -> Array:
     """``argmin sum of losses + (n Lam/2)|W|^2 + <b, W>`` for each table, shape (..., K, m).

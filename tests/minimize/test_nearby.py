@@ -8,16 +8,16 @@ import pytest
 import scipy.sparse as sp
 
 from privet.losses import LOSSES, Logistic
-from privet.minimise import batch, curvature_at, minimise, minimise_many
-from privet.minimise.batch import Bent, Nearby, nearby_stride
-from privet.minimise.curvature import Curvature, Curvatures, Memory, Scaling
-from privet.minimise.descent import Endings, Limits, descend
-from privet.minimise.objective import Objective
-from privet.risk import RegularisedRisk
+from privet.minimize import batch, curvature_at, minimize, minimize_many
+from privet.minimize.batch import Bent, Nearby, nearby_stride
+from privet.minimize.curvature import Curvature, Curvatures, Memory, Scaling
+from privet.minimize.descent import Endings, Limits, descend
+from privet.minimize.objective import Objective
+from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows
 from privet.rows.arrays import ArrayBlock, checked_rows
 from privet.rows.base import Block
-from tests.minimise.hostile_tables import TABLES, gradient, make_loss, problem
+from tests.minimize.hostile_tables import TABLES, gradient, make_loss, problem
 
 TOLERANCE = 1e-10
 X, CODES = TABLES["census"][0][:, :14], TABLES["census"][1]
@@ -28,7 +28,7 @@ def draws(k: int, p: int, norm: float) -> Any:
     return norm * vectors / np.linalg.norm(vectors, axis=1)[:, None]
 
 
-def certified(risk: RegularisedRisk, x: Any, codes: Any, found: Any, linears: Any) -> bool:
+def certified(risk: RegularizedRisk, x: Any, codes: Any, found: Any, linears: Any) -> bool:
     norms = [
         np.linalg.norm(gradient(risk, x, codes, theta, linear))
         for theta, linear in zip(found, linears, strict=True)
@@ -43,9 +43,9 @@ def test_certified_for_every_loss(loss: str, norm: float) -> None:
     p = risk.parameters(rows.m)
     assert nearby_stride(rows.n, p) > 1
     linears = draws(9, p, norm)
-    found = minimise_many(risk, rows, linears, tolerance=TOLERANCE)
+    found = minimize_many(risk, rows, linears, tolerance=TOLERANCE)
     assert certified(risk, X, codes, found, linears)
-    np.testing.assert_array_equal(minimise_many(risk, rows, linears, tolerance=TOLERANCE), found)
+    np.testing.assert_array_equal(minimize_many(risk, rows, linears, tolerance=TOLERANCE), found)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -61,11 +61,11 @@ def test_it_saves_reads_of_the_table(form: Any, monkeypatch: pytest.MonkeyPatch)
         return gradients(self, thetas, which)
 
     monkeypatch.setattr(Objective, "gradients", counted)
-    start = minimise(risk, rows, tolerance=1e-6).certified()
+    start = minimize(risk, rows, tolerance=1e-6).certified()
     totals = []
     for _ in range(2):
         read.clear()
-        minimise_many(risk, rows, linears, tolerance=TOLERANCE, start=start)
+        minimize_many(risk, rows, linears, tolerance=TOLERANCE, start=start)
         totals.append(sum(read))
         monkeypatch.setattr(batch, "_nearby", lambda *_: None)
     assert totals[0] < 0.8 * totals[1]
@@ -107,7 +107,7 @@ def test_no_step_on_the_way_can_spoil_a_certificate(
     risk, rows, codes = problem(Logistic(), X, CODES, 1e-3)
     linears = draws(9, rows.m, 0.05)
     monkeypatch.setattr(owner, name, broken)
-    found = minimise_many(risk, rows, linears, tolerance=TOLERANCE)
+    found = minimize_many(risk, rows, linears, tolerance=TOLERANCE)
     assert certified(risk, X, codes, found, linears)
 
 
@@ -134,10 +134,10 @@ def test_the_difference_to_a_rough_gradient_is_no_secant_pair() -> None:
 
 @pytest.mark.parametrize("norm_bound", [1e-60, 1e60])
 def test_rows_beyond_single_precision(norm_bound: float) -> None:
-    risk = RegularisedRisk(Logistic(), 1e-3 * norm_bound**2, norm_bound)
+    risk = RegularizedRisk(Logistic(), 1e-3 * norm_bound**2, norm_bound)
     rows = ArrayRows(norm_bound * X, Logistic().targets(CODES))
     linears = draws(9, rows.m, 0.05 * norm_bound)
-    found = minimise_many(risk, rows, linears, tolerance=TOLERANCE * norm_bound)
+    found = minimize_many(risk, rows, linears, tolerance=TOLERANCE * norm_bound)
     assert certified(risk, norm_bound * X, CODES, found, linears)
 
 
@@ -190,7 +190,7 @@ def test_diagonals_are_those_of_the_hessians(loss: str, form: Any, intercept: bo
     made = make_loss(loss)
     codes = np.arange(len(X)) % made.classes
     rows = checked_rows(form(9.0 * X), made.targets(codes), norm_bound=2.0, intercept=intercept)
-    risk = RegularisedRisk(made, 1e-3, 1.0)
+    risk = RegularizedRisk(made, 1e-3, 1.0)
     thetas = np.random.default_rng().normal(size=(3, risk.parameters(rows.m)))
     (found,) = rows.sum(risk.diagonals, thetas)
     wanted = [np.diag(rows.sum(risk.hessian, theta)[0]) for theta in thetas]
@@ -208,7 +208,7 @@ def test_rough_rows_are_nearly_the_rows(loss: str, form: Any) -> None:
     made = make_loss(loss)
     codes = np.arange(len(X)) % made.classes
     rows = checked_rows(form(9.0 * X), made.targets(codes), norm_bound=2.0, intercept=True)
-    risk = RegularisedRisk(made, 1e-3, 1.0)
+    risk = RegularizedRisk(made, 1e-3, 1.0)
     thetas = np.random.default_rng().normal(size=(3, risk.parameters(rows.m)))
     (whole,), (rough,) = (each.sum(risk.gradients, thetas) for each in (rows, rows.rough()))
     difference = np.abs(rough - whole).max() / rows.n
@@ -218,8 +218,8 @@ def test_rough_rows_are_nearly_the_rows(loss: str, form: Any) -> None:
 
 def test_a_start_that_is_a_minimum_already() -> None:
     risk, rows, codes = problem(Logistic(), X, CODES, 1e-2)
-    start = minimise(risk, rows, tolerance=1e-12).certified()
+    start = minimize(risk, rows, tolerance=1e-12).certified()
     factor = curvature_at(risk, rows, start)
     linears = np.zeros((9, rows.m))
-    found = minimise_many(risk, rows, linears, tolerance=1e-10, start=start, curvature=factor)
+    found = minimize_many(risk, rows, linears, tolerance=1e-10, start=start, curvature=factor)
     assert certified(risk, X, codes, found, linears)

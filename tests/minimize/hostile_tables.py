@@ -1,4 +1,4 @@
-"""Tables that break careless minimisers, and a gradient that shares no code with the library."""
+"""Tables that break careless minimizers, and a gradient that shares no code with the library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from privet.datasets import census_like
 from privet.losses import LOSSES, Loss, MulticlassLoss
-from privet.risk import RegularisedRisk
+from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows
 
 
@@ -51,13 +51,13 @@ def make_loss(name: str) -> Loss:
 
 def problem(
     loss: Loss, x: Any, codes: Any, regularization: float
-) -> tuple[RegularisedRisk, ArrayRows, Any]:
+) -> tuple[RegularizedRisk, ArrayRows, Any]:
     """Rows and risk; three classes out of two by splitting class 1 in turns."""
     codes = np.where(codes == 1, 1 + np.arange(len(codes)) % (loss.classes - 1), 0)
-    return RegularisedRisk(loss, regularization, 1.0), ArrayRows(x, loss.targets(codes)), codes
+    return RegularizedRisk(loss, regularization, 1.0), ArrayRows(x, loss.targets(codes)), codes
 
 
-def gradient(risk: RegularisedRisk, x: Any, codes: Any, theta: Any, linear: Any = 0.0) -> Any:
+def gradient(risk: RegularizedRisk, x: Any, codes: Any, theta: Any, linear: Any = 0.0) -> Any:
     """The mean gradient from scratch: whole table at once, no blocks, no kernels of the risk."""
     x = np.asarray(x, dtype=np.float64)
     z = x @ theta.reshape(risk.loss.scores, -1).T

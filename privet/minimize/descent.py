@@ -1,4 +1,4 @@
-"""Quasi-Newton descent of many paths in lockstep: the loop that every minimiser here runs.
+"""Quasi-Newton descent of many paths in lockstep: the loop that every minimizer here runs.
 
 Paths share the rows and the curvature model and differ in their linear terms. Each iteration reads
 the table once, for the trial points of all paths that are still under way; a path leaves when it
@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 
 from privet._types import Array
-from privet.minimise.curvature import Memory, Model
-from privet.minimise.result import Mask, Numbers, Status
+from privet.minimize.curvature import Memory, Model
+from privet.minimize.result import Mask, Numbers, Status
 
 FAST = 0.5  # a step is fast when it at least halves the gradient norm
 CUT = 0.25  # a step cut below this shows a model far off, and counts twice
@@ -178,7 +178,7 @@ SHORT = 0.5  # a step is too short while the slope keeps more than this share of
 AIM = 0.9  # of the way to the estimated minimum: to stop just before it
 MOST_TRIALS = 2_000  # never reached: brackets collapse after a few hundred trials at most
 VANISHED = 1e-60  # a step that moves nothing, however long the direction
-COLLAPSED = 4.0 * np.finfo(np.float64).eps  # the ends of a bracket are neighbouring numbers
+COLLAPSED = 4.0 * np.finfo(np.float64).eps  # the ends of a bracket are neighboring numbers
 
 
 class LineSearch:

@@ -1,4 +1,4 @@
-"""What a minimiser hands back: a point, its computed gradient norm, and one sentence about both."""
+"""What a minimizer hands back: a point, its computed gradient norm, and one sentence about both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Status(Enum):
 
 
 ADVICE = {
-    Status.STALLED: "Raise the tolerance above privet.minimise.rounding_floor.",
+    Status.STALLED: "Raise the tolerance above privet.minimize.rounding_floor.",
     Status.EXHAUSTED: "Raise max_iter or the regularization.",
 }
 

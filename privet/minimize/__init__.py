@@ -1,4 +1,4 @@
-"""Minimise a regularised risk to a certified gradient norm.
+"""Minimize a regularized risk to a certified gradient norm.
 
 certified        one linear term: which solver, from public numbers
 batch            many linear terms on the same rows, and a cheap approach to all of them
@@ -7,18 +7,18 @@ descent          the loop and its steps; curvature: its directions
 rounding         what a certificate can be worth in double precision
 """
 
-from privet.minimise.batch import curvature_at, minimise_many
-from privet.minimise.certified import MAX_ITER, minimise
-from privet.minimise.result import Solution, Status
-from privet.minimise.rounding import minimiser_norm, rounding_floor
+from privet.minimize.batch import curvature_at, minimize_many
+from privet.minimize.certified import MAX_ITER, minimize
+from privet.minimize.result import Solution, Status
+from privet.minimize.rounding import minimizer_norm, rounding_floor
 
 __all__ = [
     "MAX_ITER",
     "Solution",
     "Status",
     "curvature_at",
-    "minimise",
-    "minimise_many",
-    "minimiser_norm",
+    "minimize",
+    "minimize_many",
+    "minimizer_norm",
     "rounding_floor",
 ]

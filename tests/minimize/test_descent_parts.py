@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from privet.losses import Logistic
-from privet.minimise.curvature import Curvature, Memory, Scaling
-from privet.minimise.descent import SHORT, LineSearch
-from privet.minimise.objective import Objective
-from privet.risk import RegularisedRisk
+from privet.minimize.curvature import Curvature, Memory, Scaling
+from privet.minimize.descent import SHORT, LineSearch
+from privet.minimize.objective import Objective
+from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows, arrays
-from tests.minimise.hostile_tables import TABLES
+from tests.minimize.hostile_tables import TABLES
 
 
 @pytest.mark.parametrize("minimum", [1e-9, 1e-3, 0.4, 1.0, 3.0, 1e5])
@@ -91,7 +91,7 @@ def test_an_indefinite_matrix_is_lifted() -> None:
 def test_blocks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     x, codes = TABLES["census"]
     theta = np.random.default_rng(0).normal(size=105)
-    risk = RegularisedRisk(Logistic(), 1e-3, 1.0)
+    risk = RegularizedRisk(Logistic(), 1e-3, 1.0)
     forms = (x, sp.csr_array(x), np.asfortranarray(x))
 
     def derivatives(form: Any) -> tuple[Any, Any]:
@@ -110,7 +110,7 @@ def test_blocks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_thinned_rows_estimate_the_whole() -> None:
     x, codes = TABLES["census"]
     theta = np.random.default_rng(0).normal(size=105)
-    risk = RegularisedRisk(Logistic(), 1e-3, 1.0)
+    risk = RegularizedRisk(Logistic(), 1e-3, 1.0)
     for form in (x, sp.csr_array(x), np.asfortranarray(x)):
         whole = Objective(risk, ArrayRows(form, Logistic().targets(codes)), np.zeros((1, 105)))
         every = Objective(

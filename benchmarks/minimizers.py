@@ -1,9 +1,9 @@
 """Time of a certified minimum, against scikit-learn's two solvers for the same objective.
 
-    python benchmarks/minimisers.py [rows ...]        writes benchmarks/minimisers.md
+    python benchmarks/minimizers.py [rows ...]        writes benchmarks/minimizers.md
 
 Everything runs on one thread in one process. Contenders take turns, and the medians of their CPU
-times are compared: on a busy machine the ratios mean more than the times. scikit-learn minimises
+times are compared: on a busy machine the ratios mean more than the times. scikit-learn minimizes
 the same J (no intercept, C = 1/(n Lam)); its looser tolerance is its default, its tighter one the
 largest power of ten for which it reaches a mean-gradient norm of 1e-8. Ours reaches 1e-10.
 """
@@ -29,8 +29,8 @@ from privet import PureDP
 from privet.datasets import census_like
 from privet.losses import Array, Logistic
 from privet.mechanisms import ObjectivePerturbation
-from privet.minimise import Solution, curvature_at, minimise, minimise_many
-from privet.risk import RegularisedRisk
+from privet.minimize import Solution, curvature_at, minimize, minimize_many
+from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows
 
 OURS, THEIRS = 1e-10, 1e-8
@@ -62,22 +62,22 @@ def alternated(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, flo
 
 @dataclass(frozen=True)
 class Problem:
-    """One table, one regularisation."""
+    """One table, one regularization."""
 
     x: Any
     y: Any
     regularization: float
 
     @property
-    def risk(self) -> RegularisedRisk:
-        return RegularisedRisk(Logistic(), self.regularization, 1.0)
+    def risk(self) -> RegularizedRisk:
+        return RegularizedRisk(Logistic(), self.regularization, 1.0)
 
     @property
     def rows(self) -> ArrayRows:
         return ArrayRows(self.x, Logistic().targets(self.y))
 
     def ours(self) -> Solution:
-        return minimise(self.risk, self.rows, tolerance=OURS)
+        return minimize(self.risk, self.rows, tolerance=OURS)
 
     def theirs(self, solver: str, tolerance: float) -> Array:
         model = LogisticRegression(
@@ -138,7 +138,7 @@ def memory(problem: Problem) -> float:
     size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes if sp.issparse(x) else x.nbytes
     targets = Logistic().targets(problem.y)
     tracemalloc.start()
-    minimise(problem.risk, ArrayRows(x, targets), tolerance=OURS)
+    minimize(problem.risk, ArrayRows(x, targets), tolerance=OURS)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return float(1.0 + peak / size)
@@ -155,12 +155,12 @@ def noise(epsilon: float, n: int, p: int, seed: int = 0) -> Array:
 def more_draws(problem: Problem, epsilon: float, rounds: int) -> str:
     """One line of the second table; the optimum and its factor are made beforehand."""
     risk, rows, n = problem.risk, problem.rows, len(problem.y)
-    start = minimise(risk, rows, tolerance=1e-6).certified()
+    start = minimize(risk, rows, tolerance=1e-6).certified()
     factor = curvature_at(risk, rows, start)
     linears = noise(epsilon, n, len(start))
 
     def draws() -> Array:
-        return minimise_many(risk, rows, linears, tolerance=OURS, start=start, curvature=factor)
+        return minimize_many(risk, rows, linears, tolerance=OURS, start=start, curvature=factor)
 
     times = alternated({"cold": problem.ours, "draws": draws}, rounds)
     each = times["draws"] / DRAWS
@@ -202,7 +202,7 @@ MANY = """\
 
 
 def draws_by_rule(x: Any, y: Any, n: int) -> list[str]:
-    """More draws at the regularisation that a private fit with this noise takes."""
+    """More draws at the regularization that a private fit with this noise takes."""
     lines = []
     for epsilon in (1.0, 0.1):
         mechanism = ObjectivePerturbation(Logistic(), PureDP(epsilon))
@@ -216,14 +216,14 @@ def page(floor: list[str], cold: list[str], many: list[str], ruled: list[str]) -
     """The tables with what they mean."""
     text = __doc__.split("\n\n", 2)
     parts = [
-        "# Minimisers\n\n" + text[0],
+        "# Minimizers\n\n" + text[0],
         text[2].strip(),
         "Limits of the machine:\n\n" + "\n".join(floor),
         "## One fit\n\nGradient norm 1e-10 (ours) against 1e-8 and the default.\n\n"
         + "\n".join([COLD, *cold]),
         f"## One more noise draw\n\n{DRAWS} draws at once, each certified to 1e-10; the optimum "
         "without noise and its factor are not counted.\n\n" + "\n".join([MANY, *many]),
-        "### At the regularisation of the default rule\n\nWhat a private fit takes for this "
+        "### At the regularization of the default rule\n\nWhat a private fit takes for this "
         "noise. Below it, as in the rows above with the largest shifts, noise moves the minimum "
         "further and a draw needs more gradients.\n\n" + "\n".join([MANY, *ruled]),
     ]

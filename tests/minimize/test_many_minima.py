@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from privet.errors import DeclarationError, NotConverged
 from privet.losses import LOSSES, Logistic
-from privet.minimise import batch, curvature_at, minimise, minimise_many
+from privet.minimize import batch, curvature_at, minimize, minimize_many
 from privet.rows import ArrayRows
-from tests.minimise.hostile_tables import TABLES, gradient, make_loss, problem
+from tests.minimize.hostile_tables import TABLES, gradient, make_loss, problem
 
 TOLERANCE = 1e-10
 
@@ -26,10 +26,10 @@ def test_equals_one_at_a_time(loss: str, norm: float) -> None:
     x, codes = TABLES["census"]
     risk, rows, codes = problem(make_loss(loss), x[:1_000], codes[:1_000], 1e-3)
     linears = draws(5, risk.parameters(rows.m), norm)
-    found = minimise_many(risk, rows, linears, tolerance=TOLERANCE)
+    found = minimize_many(risk, rows, linears, tolerance=TOLERANCE)
     for theta, linear in zip(found, linears, strict=True):
         assert np.linalg.norm(gradient(risk, x[:1_000], codes, theta, linear)) <= 1.01 * TOLERANCE
-        alone = minimise(risk, rows, linear=linear, tolerance=TOLERANCE).certified()
+        alone = minimize(risk, rows, linear=linear, tolerance=TOLERANCE).certified()
         assert np.linalg.norm(theta - alone) <= 2.01 * TOLERANCE / 1e-3
 
 
@@ -39,7 +39,7 @@ def test_certified_on_hostile_tables(table: str) -> None:
     risk, rows, codes = problem(Logistic(), x, codes, 1e-4)
     linears = draws(3, rows.m, 0.2)
     for theta, linear in zip(
-        minimise_many(risk, rows, linears, tolerance=TOLERANCE), linears, strict=True
+        minimize_many(risk, rows, linears, tolerance=TOLERANCE), linears, strict=True
     ):
         assert np.linalg.norm(gradient(risk, x, codes, theta, linear)) <= 1.05 * TOLERANCE
 
@@ -48,14 +48,14 @@ def test_batches_and_sparse_rows_change_nothing(monkeypatch: pytest.MonkeyPatch)
     x, codes = TABLES["census"]
     risk, rows, _ = problem(Logistic(), x, codes, 1e-2)
     linears = draws(7, rows.m, 0.01)
-    whole = minimise_many(risk, rows, linears, tolerance=1e-12)
+    whole = minimize_many(risk, rows, linears, tolerance=1e-12)
     sparse = ArrayRows(sp.csr_array(x), Logistic().targets(codes))
     np.testing.assert_allclose(
-        minimise_many(risk, sparse, linears, tolerance=1e-12), whole, atol=1e-9
+        minimize_many(risk, sparse, linears, tolerance=1e-12), whole, atol=1e-9
     )
     monkeypatch.setattr(batch, "LARGEST_BATCH", 3)
     np.testing.assert_allclose(
-        minimise_many(risk, rows, linears, tolerance=1e-12), whole, atol=1e-9
+        minimize_many(risk, rows, linears, tolerance=1e-12), whole, atol=1e-9
     )
 
 
@@ -65,11 +65,11 @@ def test_slow_paths_get_a_factor_of_their_own(monkeypatch: pytest.MonkeyPatch) -
     alone = []
     monkeypatch.setattr(batch, "PATIENCE", 1)
     monkeypatch.setattr(
-        batch, "minimise", lambda *args, **terms: alone.append(1) or minimise(*args, **terms)
+        batch, "minimize", lambda *args, **terms: alone.append(1) or minimize(*args, **terms)
     )
-    start = minimise(risk, rows, tolerance=1e-6).certified()
+    start = minimize(risk, rows, tolerance=1e-6).certified()
     linears = draws(4, rows.m, 1.0)
-    found = minimise_many(risk, rows, linears, tolerance=TOLERANCE, start=start)
+    found = minimize_many(risk, rows, linears, tolerance=TOLERANCE, start=start)
     assert alone
     for theta, linear in zip(found, linears, strict=True):
         assert np.linalg.norm(gradient(risk, x, codes, theta, linear)) <= 1.01 * TOLERANCE
@@ -79,10 +79,10 @@ def test_many_parameters_go_without_a_factor() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 2_500)) / 60.0
     risk, rows, codes = problem(Logistic(), x, rng.integers(0, 2, 60), 1e-2)
-    start = minimise(risk, rows, tolerance=1e-6).certified()
+    start = minimize(risk, rows, tolerance=1e-6).certified()
     assert curvature_at(risk, rows, start) is None
     linears = draws(3, rows.m, 0.1)
-    found = minimise_many(risk, rows, linears, tolerance=TOLERANCE, start=start)
+    found = minimize_many(risk, rows, linears, tolerance=TOLERANCE, start=start)
     for theta, linear in zip(found, linears, strict=True):
         assert np.linalg.norm(gradient(risk, x, codes, theta, linear)) <= 1.01 * TOLERANCE
 
@@ -91,7 +91,7 @@ def test_refusals() -> None:
     x, codes = TABLES["census"]
     risk, rows, _ = problem(Logistic(), x, codes, 1e-2)
     with pytest.raises(NotConverged):
-        minimise_many(risk, rows, draws(2, rows.m, 0.1), tolerance=TOLERANCE, max_iter=1)
+        minimize_many(risk, rows, draws(2, rows.m, 0.1), tolerance=TOLERANCE, max_iter=1)
     with pytest.raises(DeclarationError, match=r"\(k, 105\)"):
-        minimise_many(risk, rows, np.zeros(105), tolerance=TOLERANCE)
-    assert minimise_many(risk, rows, np.zeros((0, 105)), tolerance=TOLERANCE).shape == (0, 105)
+        minimize_many(risk, rows, np.zeros(105), tolerance=TOLERANCE)
+    assert minimize_many(risk, rows, np.zeros((0, 105)), tolerance=TOLERANCE).shape == (0, 105)
