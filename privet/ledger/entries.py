@@ -153,13 +153,23 @@ class Entries:
         key: str | None = None,
         part: str | None = None,
         time: str | None = None,
+        ledger: str | None = None,
     ) -> Entry:
         """Write the entry that follows ``newest``, the last one.
 
-        ``body`` and ``totals`` are canonical texts; ``time`` stands in for the clock's.
+        ``body`` and ``totals`` are canonical texts; ``time`` stands in for the clock's and
+        ``ledger`` for the identity so far.
         """
         entry = follow(
-            newest, dataset, kind, key=key, part=part, body=body, totals=totals, time=time
+            newest,
+            dataset,
+            kind,
+            key=key,
+            part=part,
+            body=body,
+            totals=totals,
+            time=time,
+            ledger=ledger,
         )
         self._transaction.insert(entry)
         return entry

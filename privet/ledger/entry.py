@@ -5,6 +5,11 @@ is among them only where a part was charged, and totals of a data set in one pie
 that entries of the first format hash to what they always did. Body and totals are kept as the text
 that is hashed, and read when they are asked for.
 
+``ledger`` is the ledger's identity, drawn when it is created and the same in all its entries;
+``nonce`` is drawn for each entry. Two ledgers, or two copies of one that are charged on, therefore
+never have an entry in common again, even if both are charged for the same release in the same
+second. Entries of the first two formats have neither.
+
 An amount in the totals is written as its decimal in quotes, ``"0.25"``, which every language reads
 without loss. Earlier releases counted in billionths, rounded up, and wrote whole numbers.
 """
@@ -14,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import secrets
 import time as clock
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -42,6 +48,11 @@ def checked_name(what: str, value: Any) -> str:
     return value
 
 
+def is_digest(value: Any) -> bool:
+    """Whether this is a SHA-256 digest in hexadecimal digits."""
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
 class Row(NamedTuple):
     """The columns of an entry, in order."""
 
@@ -50,6 +61,8 @@ class Row(NamedTuple):
     kind: str
     key: str | None
     part: str | None
+    ledger: str | None
+    nonce: str | None
     body_text: str
     totals_text: str
     time: str
@@ -62,7 +75,7 @@ COLUMNS = tuple(name.removesuffix("_text") for name in Row._fields)
 
 
 class Entry(Row):
-    """One line of the ledger: ``open``, ``reserve``, ``settle`` or ``migrate``."""
+    """One line of the ledger: ``open``, ``reserve``, ``settle``, ``migrate`` or ``adopt``."""
 
     @property
     def receipt(self) -> Receipt:
@@ -71,7 +84,7 @@ class Entry(Row):
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """Terms of an ``open``, the event of a ``reserve``, the reservation of a ``settle``."""
+        """Terms of an ``open``, event of a ``reserve``, reservation and digests of a ``settle``."""
         found = self._read(self.body_text)
         if not isinstance(found, dict):
             raise self._unreadable()
@@ -146,15 +159,23 @@ def follow(
     body: str,
     totals: str,
     time: str | None = None,
+    ledger: str | None = None,
 ) -> Entry:
     """The entry that comes after ``newest``. The clock decorates it; its number orders it.
 
-    ``time`` is told in place of the clock's by whoever must not tell how long something took.
+    ``time`` is told in place of the clock's by whoever must not tell how long something took, and
+    ``ledger`` in place of the identity of ``newest`` by whoever makes a copy another ledger.
     """
     sequence, previous = (1, GENESIS) if newest is None else (newest.sequence + 1, newest.hash)
     time = _time_text(int(clock.time())) if time is None else time
-    content = _content(sequence, dataset, kind, key, part, body, totals, time, previous)
-    return Entry(sequence, dataset, kind, key, part, body, totals, time, previous, _digest(content))
+    identity = ledger or (None if newest is None else newest.ledger) or drawn()
+    fields = (sequence, dataset, kind, key, part, identity, drawn(), body, totals, time, previous)
+    return Entry(*fields, _digest(_content(*fields)))
+
+
+def drawn() -> str:
+    """An identity or a nonce: 128 random bits from the operating system."""
+    return secrets.token_hex(16)
 
 
 def _content(
@@ -163,6 +184,8 @@ def _content(
     kind: str,
     key: str | None,
     part: str | None,
+    ledger: str | None,
+    nonce: str | None,
     body: str,
     totals: str,
     time: str,
@@ -170,10 +193,12 @@ def _content(
 ) -> str:
     """Canonical JSON of all but the hash, without the braces."""
     key_text = "null" if key is None else quoted(key)
+    ledger_text = "" if ledger is None else f'"ledger":{quoted(ledger)},'
+    nonce_text = "" if nonce is None else f'"nonce":{quoted(nonce)},'
     part_text = "" if part is None else f'"part":{quoted(part)},'
     return (
         f'"body":{body},"dataset":{quoted(dataset)},"key":{key_text},"kind":{quoted(kind)},'
-        f'{part_text}"previous":{quoted(previous)},"sequence":{sequence},"time":{quoted(time)},'
+        f'{ledger_text}{nonce_text}{part_text}"previous":{quoted(previous)},"sequence":{sequence},"time":{quoted(time)},'
         f'"totals":{totals}'
     )
 

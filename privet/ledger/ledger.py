@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from privet._files import canonical
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, declared_terms
 from privet.ledger.entries import Account, Entries
-from privet.ledger.entry import GENESIS, Entry, checked_name, totals_text
+from privet.ledger.entry import GENESIS, Entry, checked_name, is_digest, totals_text
 from privet.ledger.fits import Fits
 from privet.ledger.store import (
     FORMAT,
@@ -129,14 +129,20 @@ class Ledger:
         account = self._account(dataset)
         account.terms.admit(dataset, account.totals, event, part)
 
-    def settle(self, reservation: int) -> Receipt:
+    def settle(self, reservation: int, released: Sequence[str] = ()) -> Receipt:
         """Note that the reserved release was made; once. The receipt goes with the release.
+
+        ``released`` are SHA-256 digests of what was released, so that the entry names the release
+        as the receipt names the entry.
 
         The entry bears the time of its reservation. How long a release took depends on the rows and
         on what was drawn: the number of runs of a search, which random stopping must hide, could be
         read from two times to a second. No guarantee covers a duration, so none is kept.
         """
         number = _number(reservation)
+        if isinstance(released, str) or not all(map(is_digest, released)):
+            raise DeclarationError("released must be a list of SHA-256 digests, in hexadecimal.")
+        body = {"reservation": number, **({"released": list(released)} if released else {})}
         with self._store.writing() as entries:
             found = entries.reservation(number)
             if found.settled is not None:
@@ -146,7 +152,7 @@ class Ledger:
                 found.reserved.dataset,
                 "settle",
                 key=str(number),
-                body=f'{{"reservation":{number}}}',
+                body=canonical(body),
                 totals=found.last.totals_text,
                 time=found.reserved.time,
             )

@@ -22,7 +22,7 @@ from privet.errors import DeclarationError, LedgerError
 from privet.ledger import store
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
-from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, without_password
+from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT, without_password
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -39,6 +39,8 @@ _CREATE = (
       previous TEXT NOT NULL,
       hash TEXT NOT NULL,
       part TEXT,
+      ledger TEXT,
+      nonce TEXT,
       UNIQUE (dataset, kind, key)
     )
     """,
@@ -48,6 +50,15 @@ _CREATE = (
 )
 _INSERT = (
     f"INSERT INTO privet_entries ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
+)
+#: The entries of the second format, as a query that has today's columns.
+_SECOND_TABLE = (
+    "(SELECT *, CAST(NULL AS TEXT) AS ledger, CAST(NULL AS TEXT) AS nonce FROM privet_entries) "
+    "AS privet_entries"
+)
+_UPGRADE = (
+    "ALTER TABLE privet_entries ADD COLUMN ledger TEXT, ADD COLUMN nonce TEXT",
+    f"UPDATE privet_ledger SET format = '{FORMAT}'",
 )
 # any number that other programs are unlikely to lock: the one who creates the tables holds it
 _CREATING = int.from_bytes(b"privet", "big")
@@ -84,6 +95,9 @@ class PostgresStore:
         """One consistent view."""
         with self._connected() as connection:
             connection.execute(_BEGIN_READING)
+            if self._format(connection) == SECOND_FORMAT:
+                yield Entries(PostgresTransaction(connection, _SECOND_TABLE))
+                return
             self._expect_today(connection)
             yield Entries(PostgresTransaction(connection))
 
@@ -97,14 +111,21 @@ class PostgresStore:
             connection.execute("LOCK TABLE privet_entries IN EXCLUSIVE MODE")
             self._expect_today(connection)
             yield Entries(PostgresTransaction(connection))
-            if connection.execute("COMMIT").statusmessage != "COMMIT":
-                raise LedgerError("The server has not committed the charge. Nothing was released.")
+            _commit(connection)
 
     @contextmanager
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
-        """As ``writing``: there is one format on servers so far."""
-        with self.writing() as entries:
-            yield entries, FORMAT
+        """One exclusive transaction on tables of any known format."""
+        with self._connected() as connection:
+            connection.execute(_BEGIN_WRITING)
+            connection.execute("LOCK TABLE privet_entries IN EXCLUSIVE MODE")
+            found = self._format(connection)
+            if found == SECOND_FORMAT:
+                for statement in _UPGRADE:
+                    connection.execute(statement.encode())
+            self._expect_today(connection)
+            yield Entries(PostgresTransaction(connection)), found
+            _commit(connection)
 
     def check(self) -> None:
         """A server checks its own pages."""
@@ -141,9 +162,22 @@ class PostgresStore:
         elif any(missing):
             raise LedgerError(FOREIGN.format(place=without_password(self.url)))
 
-    def _expect_today(self, connection: Connection) -> None:
-        if connection.execute("SELECT format FROM privet_ledger").fetchall() != [(FORMAT,)]:
+    def _format(self, connection: Connection) -> str:
+        """The format of the tables; another program's are refused."""
+        found = connection.execute("SELECT format FROM privet_ledger").fetchall()
+        if len(found) != 1 or found[0][0] not in (FORMAT, SECOND_FORMAT):
             raise LedgerError(FOREIGN.format(place=without_password(self.url)))
+        return str(found[0][0])
+
+    def _expect_today(self, connection: Connection) -> None:
+        found = self._format(connection)
+        if found != FORMAT:
+            raise LedgerError(OLDER.format(place=without_password(self.url), found=found))
+
+
+def _commit(connection: Connection) -> None:
+    if connection.execute("COMMIT").statusmessage != "COMMIT":
+        raise LedgerError("The server has not committed the charge. Nothing was released.")
 
 
 def _refusal(place: str, error: psycopg.Error) -> LedgerError:

@@ -28,14 +28,17 @@ from privet.errors import LedgerError
 from privet.ledger import store
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
-from privet.ledger.store import FIRST_FORMAT, FOREIGN, FORMAT, NOT_THERE, OLDER
+from privet.ledger.store import FIRST_FORMAT, FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT
 
 #: Written into the file's header: "priv", and the number of the format.
 APPLICATION = int.from_bytes(b"priv", "big")
-VERSION = 2
+VERSION = 3
 
 _FIRST = ("sequence", "dataset", "kind", "key", "body", "totals", "time", "previous", "hash")
-_TODAY = (*_FIRST, "part")
+_SECOND = (*_FIRST, "part")
+_TODAY = (*_SECOND, "ledger", "nonce")
+#: The entries of the second format, as a query that has today's columns.
+_SECOND_TABLE = "(SELECT *, NULL AS ledger, NULL AS nonce FROM entries) AS entries"
 _CREATE = """
 CREATE TABLE entries (
   sequence INTEGER PRIMARY KEY,
@@ -48,6 +51,8 @@ CREATE TABLE entries (
   previous TEXT NOT NULL,
   hash TEXT NOT NULL,
   part TEXT,
+  ledger TEXT,
+  nonce TEXT,
   UNIQUE (dataset, kind, key)
 )
 """
@@ -83,6 +88,10 @@ class SqliteStore:
         """One consistent view."""
         with self._connected(read=True) as connection:
             connection.execute("BEGIN")
+            found = self._format(connection)
+            if found == SECOND_FORMAT:
+                yield Entries(SqliteTransaction(connection, _SECOND_TABLE))
+                return
             self._expect_today(connection)
             yield Entries(SqliteTransaction(connection))
 
@@ -104,7 +113,9 @@ class SqliteStore:
             if found is None:
                 raise LedgerError(FOREIGN.format(place=self.path.name))
             if found == FIRST_FORMAT:
-                _upgrade(connection)
+                _add_parts(connection)
+            if found != FORMAT:
+                _add_identity(connection)
             yield Entries(SqliteTransaction(connection)), found
 
     def check(self) -> None:
@@ -239,6 +250,8 @@ class SqliteStore:
         columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(entries)"))
         if (application, version, columns) == (APPLICATION, VERSION, _TODAY):
             return FORMAT
+        if (application, version, columns) == (APPLICATION, 2, _SECOND):
+            return SECOND_FORMAT
         if (application, version, columns) == (0, 0, _FIRST):
             return FIRST_FORMAT
         if application or version or _only(connection, "SELECT count(*) FROM sqlite_master"):
@@ -267,9 +280,17 @@ def _file(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _upgrade(connection: sqlite3.Connection) -> None:
-    """From the first format to this: a column for parts, and texts as they are hashed."""
-    for statement in ("ALTER TABLE entries ADD COLUMN part TEXT", _INDEX, *_MARK):
+def _add_identity(connection: sqlite3.Connection) -> None:
+    """From the second format to this: columns that its entries leave empty."""
+    for name in ("ledger", "nonce"):
+        connection.execute(f"ALTER TABLE entries ADD COLUMN {name} TEXT")
+    for statement in _MARK:
+        connection.execute(statement)
+
+
+def _add_parts(connection: sqlite3.Connection) -> None:
+    """From the first format to the second: a column for parts, and texts as they are hashed."""
+    for statement in ("ALTER TABLE entries ADD COLUMN part TEXT", _INDEX):
         connection.execute(statement)
     found = connection.execute("SELECT sequence, body, totals FROM entries").fetchall()
     for sequence, *texts in found:

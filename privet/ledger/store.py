@@ -15,7 +15,9 @@ from privet.errors import DeclarationError, MissingExtra
 from privet.ledger.entries import Entries
 
 #: The format that this release writes. Older ones are migrated; any other is refused.
-FORMAT = "privet-ledger-2"
+FORMAT = "privet-ledger-3"
+#: Without identity and nonces: read and verified, and charged after a migration.
+SECOND_FORMAT = "privet-ledger-2"
 FIRST_FORMAT = "privet-ledger-1"
 
 #: How long a charge waits for another process to finish its own, in seconds.

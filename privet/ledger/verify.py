@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 
 from privet.errors import LedgerError
 from privet.ledger.account import Terms, terms_from_json
-from privet.ledger.entry import GENESIS, Entry, Totals
+from privet.ledger.entry import GENESIS, Entry, Totals, is_digest
 from privet.privacy.compose import UNITS_PER_ONE, Vector
 from privet.privacy.guarantee import Receipt
 from privet.privacy.kinds import event_from_json
 
 BILLIONTH = UNITS_PER_ONE // 10**9
+#: Kinds of entries that give a ledger an identity.
+NAMING = ("migrate", "adopt")
 #: How far the logarithm of a number near 1 may be from another machine's.
 _LOG = UNITS_PER_ONE // 10**14
 
@@ -34,20 +36,22 @@ class _Replay:
 
 def verify_entries(entries: Sequence[Entry], head: str | Receipt | None = None) -> None:
     """Raise a ``LedgerError`` that names the first bad entry, or what ``head`` says is missing."""
-    previous = GENESIS
+    previous, identity = GENESIS, None
     accounts: dict[str, _Replay] = {}
     for expected, entry in enumerate(entries, start=1):
         if entry.sequence != expected:
             raise LedgerError(f"Entry {expected} of the ledger is missing.")
         if entry.previous != previous or entry.digest() != entry.hash:
             raise LedgerError(f"Entry {expected} of the ledger was changed after it was written.")
+        if _is_stranger(entry, identity):
+            raise LedgerError(f"Entry {expected} of the ledger bears another ledger's identity.")
         try:
             fault = _KINDS.get(entry.kind, _unknown)(entry, accounts)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerError(f"Entry {expected} of the ledger cannot be understood.") from error
         if fault:
             raise LedgerError(f"Entry {expected} of the ledger {fault}.")
-        previous = entry.hash
+        previous, identity = entry.hash, entry.ledger
     if isinstance(head, Receipt):
         _check_receipt(entries, head)
     elif head is not None and head not in {GENESIS, *(entry.hash for entry in entries)}:
@@ -55,6 +59,15 @@ def verify_entries(entries: Sequence[Entry], head: str | Receipt | None = None) 
             "The ledger was rolled back, cut off at its end or replaced: the given head is not in "
             f"it. It ends with entry {len(entries)}."
         )
+
+
+def _is_stranger(entry: Entry, identity: str | None) -> bool:
+    """Whether an entry cannot follow one with ``identity``: only some kinds may change it."""
+    if entry.ledger is None:  # of an earlier format
+        return identity is not None or entry.nonce is not None
+    if not entry.nonce:
+        return True
+    return entry.sequence > 1 and entry.ledger != identity and entry.kind not in NAMING
 
 
 def unsettled(entries: Iterable[Entry]) -> list[Entry]:
@@ -118,6 +131,8 @@ def _settle(entry: Entry, accounts: dict[str, _Replay]) -> str:
     if reservation not in account.reserved:
         return "settles what is not reserved"
     account.reserved.remove(reservation)
+    if not all(is_digest(each) for each in entry.body.get("released", [])):
+        return "names what was released by something that is no digest"
     return "" if entry.totals == account.totals else "does not add up to its total"
 
 

@@ -253,7 +253,7 @@ def test_13_a_foreign_file_is_left_as_it_is(sqlite_url: str, statements: list[st
 
 def test_13_a_newer_ledger_is_refused(people: Ledger) -> None:
     with sqlite3.connect(people.path) as connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
     connection.close()
     with pytest.raises(LedgerError, match="newer Privet's"):
         people.reserve("people", pure_event(0.1))
@@ -271,7 +271,7 @@ def test_13_a_newer_or_foreign_ledger_on_a_server(postgres_url: str) -> None:
             ledger.open("people", PureDP(1.0))
         other.execute("DROP TABLE privet_entries")
         ledger.open("people", PureDP(1.0))
-        other.execute("UPDATE privet_ledger SET format = 'privet-ledger-3'")
+        other.execute("UPDATE privet_ledger SET format = 'privet-ledger-4'")
         for attempt in (
             lambda: ledger.open("others", PureDP(1.0)),
             lambda: ledger.reserve("people", pure_event(0.1)),

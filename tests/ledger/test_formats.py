@@ -11,8 +11,8 @@ import pytest
 from privet import Ledger, PureDP
 from privet.errors import LedgerError
 from privet.ledger.entry import GENESIS
-from privet.ledger.store import FIRST_FORMAT, FORMAT
-from tests.reference import ledger_format_1
+from privet.ledger.store import FIRST_FORMAT, FORMAT, SECOND_FORMAT
+from tests.reference import ledger_format_1, ledger_format_2
 from tests.strategies import pure_event
 
 WRITTEN = Path(ledger_format_1.__file__).with_name("ledger-format-1.db")
@@ -129,3 +129,44 @@ def test_the_first_release_cannot_charge_a_ledger_of_today(sqlite_url: str) -> N
     with pytest.raises(sqlite3.OperationalError, match="columns"):
         connection.execute(f"INSERT INTO entries VALUES ({', '.join('?' * 9)})", [None] * 9)
     connection.close()
+
+
+# -- the second format: neither identity nor nonces ------------------------------------------------
+
+
+@pytest.fixture
+def second(url: str) -> Ledger:
+    """A ledger as it was written before identities."""
+    if url.startswith("sqlite"):
+        ledger_format_2.write(Path(url.removeprefix("sqlite:///")))
+    else:
+        ledger_format_2.write_to_server(url)
+    return Ledger(url)
+
+
+def test_a_ledger_without_identity_is_read_and_verified(second: Ledger) -> None:
+    second.verify()
+    assert second.remaining("patients") == 0.75
+    assert [entry.ledger for entry in second.entries()] == [None] * 3
+    second.verify(second.receipt(2))
+    with pytest.raises(LedgerError, match="privet ledger migrate"):
+        second.reserve("patients", pure_event(0.25))
+    assert len(second.entries()) == 3
+
+
+def test_migration_gives_an_identity(second: Ledger) -> None:
+    kept = [entry.hash for entry in second.entries()]
+    assert second.migrate() == SECOND_FORMAT
+    assert second.migrate() == FORMAT
+    second.settle(second.reserve("patients", pure_event(0.25)))
+    entries = second.entries()
+    assert [entry.hash for entry in entries[:3]] == kept
+    assert [entry.kind for entry in entries] == ["open", "reserve", "settle", "migrate", *KINDS]
+    assert {entry.ledger for entry in entries[3:]} == {entries[3].ledger}
+    assert entries[3].ledger
+    for head in kept:
+        second.verify(head)
+    assert second.remaining("patients") == 0.5
+
+
+KINDS = ["reserve", "settle"]
