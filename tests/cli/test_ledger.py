@@ -98,7 +98,7 @@ def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path) -> None:
     shutil.copy(OLD, place)
     refused(run("ledger", "show", place), "privet ledger migrate")
     told = json.loads(run("ledger", "migrate", place, "--json").stdout)
-    assert (told["from"], told["to"]) == ("privet-ledger-1", "privet-ledger-2")
+    assert (told["from"], told["to"]) == ("privet-ledger-1", "privet-ledger-3")
     assert "up to date" in " ".join(run("ledger", "migrate", place).stdout.split())
     assert json.loads(run("ledger", "verify", place, "--json").stdout)["entries"] == 8
     shutil.copy(OLD, tmp_path / "c.db")
