@@ -245,25 +245,6 @@ def tight_epsilon(curves: Sequence[Curve], delta: float) -> float:
     return float(total.get_epsilon_for_delta(delta)) + slack
 
 
-def curve_from_json(record: dict[str, Any]) -> Curve:
-    """The inverse of ``Curve.to_json``."""
-    # curves too; they build on this module
-    from privet.privacy.jacobian import JacobianCurve
-    from privet.privacy.stopping import StoppingCurve
-
-    kinds: dict[str, type[Curve]] = {
-        curve.kind: curve
-        for curve in (PureCurve, GaussianCurve, ConcentratedCurve, JacobianCurve, StoppingCurve)
-    }
-    fields = dict(record)
-    kind = fields.pop("kind", None)
-    if not isinstance(kind, str) or kind not in kinds:
-        raise DeclarationError(
-            f"Unknown kind of privacy curve {kind!r}; known are {sorted(kinds)}."
-        )
-    return from_fields(kinds[kind], fields)
-
-
 def from_fields(kind: type[Record], fields: dict[str, Any]) -> Record:
     """A dataclass from exactly its fields; a record with more or fewer is refused."""
     wanted = sorted(field.name for field in dataclasses.fields(kind))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Every kind of event, one small class each, and events from their records.
+"""Every kind of event, one small class each, and events and curves from their records.
 
 FitEvent             a minimizer by output or objective perturbation
 HistogramEvent       counts                      MomentsEvent     means of columns or cells
@@ -15,8 +15,22 @@ from typing import Any, ClassVar
 
 from privet.errors import DeclarationError
 from privet.privacy.budget import budget_from_json
-from privet.privacy.curves import curve_from_json
+from privet.privacy.curves import (
+    ConcentratedCurve,
+    Curve,
+    GaussianCurve,
+    PureCurve,
+    from_fields,
+)
 from privet.privacy.event import COMMON, COMPOSITE, VERSION, Event
+from privet.privacy.jacobian import JacobianCurve
+from privet.privacy.stopping import StoppingCurve
+
+#: Every kind of curve that a record can have.
+CURVES: dict[str, type[Curve]] = {
+    curve.kind: curve
+    for curve in (PureCurve, GaussianCurve, ConcentratedCurve, JacobianCurve, StoppingCurve)
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +196,17 @@ def fit_part(event: Event) -> FitEvent | None:
 def regularization_of(event: Event) -> float:
     """``Lam`` of the released minimizer; 0 where the event is not about one minimizer."""
     return float(event.counted()["regularization"])
+
+
+def curve_from_json(record: dict[str, Any]) -> Curve:
+    """The inverse of ``Curve.to_json``."""
+    found = dict(record)
+    kind = found.pop("kind", None)
+    if not isinstance(kind, str) or kind not in CURVES:
+        raise DeclarationError(
+            f"Unknown kind of privacy curve {kind!r}; known are {sorted(CURVES)}."
+        )
+    return from_fields(CURVES[kind], found)
 
 
 def event_from_json(record: dict[str, Any]) -> Event:

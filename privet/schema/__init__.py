@@ -6,11 +6,13 @@ here, only its premise.
 """
 
 from privet.schema.columns import Categorical, Column, Effect, Label, Numeric
+from privet.schema.declarations import Tolerance
 from privet.schema.draft import draft
+from privet.schema.encode import Encoded
 from privet.schema.file_format import FileFormat
-from privet.schema.look import Look, Tolerance
+from privet.schema.look import Look
 from privet.schema.persons import Person
-from privet.schema.schema import Encoded, Schema
+from privet.schema.schema import Schema
 
 __all__ = [
     "Categorical",

@@ -8,17 +8,15 @@ dropped.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from privet.errors import DeclarationError
+from privet.schema.declarations import Declarations, unit_factor
 from privet.schema.persons import Allowance
 from privet.schema.tables import Batch, OpenTable, open_table
-
-if TYPE_CHECKING:
-    from privet.schema.schema import Schema
 
 
 class Encoded(NamedTuple):
@@ -26,16 +24,6 @@ class Encoded(NamedTuple):
 
     x: NDArray[Any]
     y: NDArray[Any]
-
-
-def unit_factor(columns: int) -> float:
-    """``1/sqrt(columns)``, less what rounding could add to the norm of a row.
-
-    A row has at most ``columns`` entries of at most this size. Their squares, summed in any order
-    in single precision (unit roundoff 2^-24), exceed the exact sum by a factor of about
-    ``1 + (columns + 3) 2^-24``; more is taken off, so no computed norm passes 1.
-    """
-    return (1.0 - (columns + 4) * 2.0**-23) / math.sqrt(columns)
 
 
 class _Growing:
@@ -64,7 +52,7 @@ class _Growing:
         return self._array
 
 
-def encode(schema: Schema, table: Any, dtype: DTypeLike) -> Encoded:
+def encode(schema: Declarations, table: Any, dtype: DTypeLike) -> Encoded:
     """Features and labels of a table."""
     opened, names = open_table(table, schema.file), list(schema.columns)
     person = schema.person
@@ -83,7 +71,7 @@ def encode(schema: Schema, table: Any, dtype: DTypeLike) -> Encoded:
     return Encoded(x.finished(), schema.label.decode(codes.finished()))
 
 
-def encode_features(schema: Schema, table: Any, dtype: DTypeLike) -> NDArray[Any]:
+def encode_features(schema: Declarations, table: Any, dtype: DTypeLike) -> NDArray[Any]:
     """Features alone, for prediction: no label, and every row of a person."""
     opened = open_table(table, schema.file)
     x = _features(schema, opened, dtype)
@@ -92,13 +80,13 @@ def encode_features(schema: Schema, table: Any, dtype: DTypeLike) -> NDArray[Any
     return x.finished()
 
 
-def _features(schema: Schema, table: OpenTable, dtype: DTypeLike) -> _Growing:
+def _features(schema: Declarations, table: OpenTable, dtype: DTypeLike) -> _Growing:
     if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise DeclarationError("dtype must be float64 or float32.")
     return _Growing(table.n, (schema.width,), dtype)
 
 
-def _write(schema: Schema, batch: Batch, out: NDArray[Any]) -> None:
+def _write(schema: Declarations, batch: Batch, out: NDArray[Any]) -> None:
     """Encode a batch into rows that are all zero."""
     factor = 1.0 if schema.rows == "unit" else schema.factor
     start = 0

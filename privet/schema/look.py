@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from privet._checks import is_number
 from privet.schema.cells import Cells, lookup, number_of, text_of, with_point
-from privet.schema.columns import Categorical, Label, Misdeclared, Numeric
+from privet.schema.columns import Categorical, Label, Numeric
+from privet.schema.declarations import Declarations, Tolerance
 from privet.schema.persons import Allowance
 from privet.schema.tables import open_table
-
-if TYPE_CHECKING:
-    from privet.schema.schema import Schema
 
 NOT_A_NUMBER = "not numbers"
 UNDECLARED = "undeclared"
@@ -29,28 +26,6 @@ OUTSIDE = "out of bounds"
 BEYOND = "beyond the most rows"
 #: how gaps are written where they are not left blank
 _GAPS = ("na", "n/a", "nan", "null", "none", ".", "-", "?")
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """The ``[look]`` table of a schema: which shares of cells may miss their declaration.
-
-    Parameters
-    ----------
-    cells : float
-        Of each column.
-    labels : float
-        Of the label, whose misses make whole rows constant.
-    """
-
-    cells: float = 0.05
-    labels: float = 0.01
-
-    def __post_init__(self) -> None:
-        for key in ("cells", "labels"):
-            share = getattr(self, key)
-            if not is_number(share) or not 0.0 <= share <= 1.0:
-                raise Misdeclared(f"{key} must be a share between 0 and 1, got {share!r}.", key)
 
 
 @dataclass
@@ -115,7 +90,7 @@ class Look:
         return tuple(column.name for column in self.columns if column.exceeds)
 
 
-def looked(schema: Schema, table: Any) -> Look:
+def looked(schema: Declarations, table: Any) -> Look:
     """Compare every cell of a table with its declaration."""
     share = schema.look or Tolerance()
     label = ColumnLook(schema.label.name, "label", share.labels)

@@ -35,16 +35,13 @@ import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from privet.errors import DeclarationError
 from privet.schema.columns import Categorical, Column, Label, Misdeclared, Numeric
+from privet.schema.declarations import Declarations, Tolerance
 from privet.schema.file_format import FileFormat
-from privet.schema.look import Tolerance
 from privet.schema.persons import Person
-
-if TYPE_CHECKING:
-    from privet.schema.schema import Schema
 
 Made = TypeVar("Made")
 LINE = 96
@@ -192,7 +189,7 @@ def _end(text: str) -> tuple[int, int]:
 # -- writing -----------------------------------------------------------------------------------
 
 
-def write(schema: Schema) -> str:
+def write(schema: Declarations) -> str:
     """A schema as TOML, columns in order, defaults left out."""
     parts = [f"rows = {value(schema.rows)}\n"]
     for name in ("file", "look", "label", "person"):

@@ -135,6 +135,57 @@ def test_the_table_of_rooms_has_no_cycle() -> None:
         below = {name: allowed for name, allowed in below.items() if name not in free}
 
 
+MODULES = {
+    ".".join(["privet", *path.relative_to(ROOT).with_suffix("").parts]).removesuffix(
+        ".__init__"
+    ): path
+    for path in FILES
+}
+#: Components that are still to be cut apart; none may be added.
+CYCLES: list[set[str]] = [
+    {"privet.ledger.postgres", "privet.ledger.sqlite", "privet.ledger.store"},
+]
+
+
+def opened(path: Path) -> set[str]:
+    """The modules that a file imports anywhere."""
+    found = set()
+    for name in addresses(path):
+        while name and name not in MODULES:
+            name = name.rpartition(".")[0]
+        found.add(name)
+    return found - {""}
+
+
+def components(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Sets of more than one node, each of which leads to every other of its set."""
+
+    def reached(start: str) -> set[str]:
+        seen, ahead = set(), [start]
+        while ahead:
+            here = ahead.pop()
+            seen.add(here)
+            ahead += graph[here] - seen
+        return seen
+
+    reach = {name: reached(name) for name in graph}
+    groups = {frozenset(n for n in reach[name] if name in reach[n]) for name in graph}
+    return [set(group) for group in groups if len(group) > 1]
+
+
+def test_no_module_leads_back_to_itself() -> None:
+    """Imports inside functions and for type checking count too, but for the command line's."""
+    graph = {name: opened(path) for name, path in MODULES.items()}
+    found = [group for group in components(graph) if any(".cli" not in name for name in group)]
+    assert [group for group in found if group not in CYCLES] == []
+    assert [group for group in CYCLES if group not in found] == [], "strike it off the list"
+
+
+def test_a_cycle_is_seen() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": set()}
+    assert components(graph) == [{"a", "b", "c"}]
+
+
 def test_rooms_below_see_data_or_speak_of_privacy_never_both() -> None:
     assert "privacy" not in ROOMS["rows"] | ROOMS["losses"] | ROOMS["risk"] | ROOMS["minimize"]
     assert not {"rows", "losses", "risk", "minimize"} & ROOMS["privacy"]

@@ -11,10 +11,10 @@ from privet.errors import DeclarationError
 from privet.privacy.curves import (
     ConcentratedCurve,
     GaussianCurve,
-    curve_from_json,
     renyi_epsilon,
     tight_epsilon,
 )
+from privet.privacy.kinds import curve_from_json
 
 
 def test_it_covers_the_exponential_mechanism() -> None:

@@ -20,13 +20,13 @@ from privet.privacy.curves import (
     Curve,
     GaussianCurve,
     PureCurve,
-    curve_from_json,
     gaussian_delta,
     profile_epsilon,
     renyi_epsilon,
     tight_epsilon,
 )
 from privet.privacy.jacobian import JacobianCurve, zcdp_cost
+from privet.privacy.kinds import curve_from_json
 from tests.strategies import curves, deltas, epsilons, jacobian_curves, rhos
 
 orders = st.floats(-2.0, 3.0).map(lambda power: 1.0 + 10.0**power)

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from scipy.stats import chisquare
 
 from privet.errors import DeclarationError
-from privet.privacy.curves import curve_from_json
+from privet.privacy.kinds import curve_from_json
 from privet.privacy.stopping import Runs, StoppingCurve, runs_with_mean
 from privet.randomness import SystemRandomness
 
