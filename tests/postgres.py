@@ -13,8 +13,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -57,34 +58,90 @@ def _unprivileged() -> dict[str, Any]:
     raise NoServer("root, and no unprivileged user")
 
 
+@dataclass
+class Server:
+    """A server that can be crashed, started again and copied."""
+
+    folder: Path
+    data: Path
+    settings: Mapping[str, str]
+    port: int = 5432
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it answers: on a Unix socket."""
+        host = quote(str(self.folder), safe="")
+        return f"postgresql://privet@/postgres?host={host}&port={self.port}"
+
+    @property
+    def socket(self) -> str:
+        """The path of its socket."""
+        return f"{self.folder}/.s.PGSQL.{self.port}"
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        settings = {"listen_addresses": "", "port": str(self.port), **self.settings}
+        options = [word for pair in settings.items() for word in ("-c", "=".join(pair))]
+        command = [programs() / "postgres", "-D", self.data, "-k", self.folder, *options]
+        with (self.folder / f"log-{self.port}").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, cwd=self.folder, stdout=log, stderr=log, **_unprivileged()
+            )
+        _wait(self.process, self.url)
+
+    def crash(self) -> None:
+        """Stop at once: what was not committed is gone, what was is recovered at the next start."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait(PATIENCE)
+
+    @contextmanager
+    def replica(self, port: int = 5433) -> Iterator[Server]:
+        """A second server that follows this one."""
+        copy = Server(self.folder, self.folder / f"data-{port}", self.settings, port)
+        source = ["-h", self.folder, "-p", str(self.port), "-U", "privet"]
+        options = ["-D", copy.data, "-R", "-X", "stream", "-c", "fast", "--no-sync"]
+        _run([programs() / "pg_basebackup", *source, *options], cwd=self.folder, **_unprivileged())
+        try:
+            copy.start()
+            yield copy
+        finally:
+            copy.crash()
+
+    def promote(self) -> None:
+        """Make a replica a server of its own."""
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("SELECT pg_promote(true, 60)")
+
+
 @contextmanager
-def server() -> Iterator[str]:
-    """The URL of a running server; it is stopped and its files are removed afterwards."""
-    tools, who = programs(), _unprivileged()
+def running(**settings: str) -> Iterator[Server]:
+    """A fresh server with these settings; it is stopped and its files are removed afterwards."""
+    who = _unprivileged()
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # short: a socket's path is limited
     try:
         if who:
             os.chown(folder, who["user"], who["group"])
-        data = folder / "data"
+        found = Server(folder, folder / "data", settings)
         options = ["-U", "privet", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"]
-        _run([tools / "initdb", "-D", data, *options], cwd=folder, **who)
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [tools / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="],
-                cwd=folder,
-                stdout=log,
-                stderr=log,
-                **who,
-            )
+        _run([programs() / "initdb", "-D", found.data, *options], cwd=folder, **who)
         try:
-            url = f"postgresql://privet@/postgres?host={quote(str(folder), safe='')}"
-            _wait(process, url)
-            yield url
+            found.start()
+            yield found
         finally:
-            process.send_signal(signal.SIGQUIT)  # at once: its files are thrown away
-            process.wait(PATIENCE)
+            found.crash()  # at once: its files are thrown away
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The URL of a fresh server."""
+    with running() as found:
+        yield found.url
 
 
 def _run(command: list[Any], **options: Any) -> None:

@@ -8,6 +8,7 @@ entry.py     one line of the ledger and its hash
 entries.py   reading and appending entries inside a transaction
 verify.py    replaying a ledger from its first entry
 store.py     what a database must give; sqlite.py and postgres.py give it
+postgres_connection.py   waits with an end, names with one meaning
 """
 
 from privet.ledger.account import Part, Terms

@@ -1,34 +1,31 @@
 """A ledger on a PostgreSQL server, by psycopg.
 
 Two tables: ``privet_entries``, and ``privet_ledger`` with one row, the format. A charge is one
-transaction on a connection of its own, which locks the entries against other writers, but not
-against readers, before it looks at anything. ``synchronous_commit`` is switched on: a commit has
-reached the server's disk when it returns. Who waits for the lock longer than ``PATIENCE`` is
-refused; the server ends the transaction of a client that was lost for ten times as long.
+transaction on a connection of its own (``postgres_connection.py``), which locks the entries against
+other writers, but not against readers, before it looks at anything. ``synchronous_commit`` is
+switched on: a commit has reached the server's disk, and its synchronous replicas', when it returns.
+A server that does not wait for its disk at all (``fsync = off``) is refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg.errors import UndefinedTable
 
-from privet.errors import DeclarationError, LedgerError
-from privet.ledger import store
+from privet.errors import LedgerError, PrivetWarning, warn
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
+from privet.ledger.postgres_connection import ENTRIES, LEDGER, PostgresConnection, connected
 from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT, without_password
-
-Connection = psycopg.Connection[tuple[Any, ...]]
 
 _CREATE = (
     """
-    CREATE TABLE privet_entries (
+    CREATE TABLE {entries} (
       sequence BIGINT PRIMARY KEY,
       dataset TEXT NOT NULL,
       kind TEXT NOT NULL,
@@ -44,35 +41,39 @@ _CREATE = (
       UNIQUE (dataset, kind, key)
     )
     """,
-    "CREATE INDEX privet_entries_by_dataset ON privet_entries (dataset, sequence)",
-    "CREATE TABLE privet_ledger (format TEXT PRIMARY KEY)",
-    f"INSERT INTO privet_ledger VALUES ('{FORMAT}')",
+    "CREATE INDEX privet_entries_by_dataset ON {entries} (dataset, sequence)",
+    "CREATE TABLE {ledger} (format TEXT PRIMARY KEY)",
+    f"INSERT INTO {{ledger}} VALUES ('{FORMAT}')",
 )
 _INSERT = (
-    f"INSERT INTO privet_entries ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
+    f"INSERT INTO {{table}} ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
 )
 #: The entries of the second format, as a query that has today's columns.
 _SECOND_TABLE = (
-    "(SELECT *, CAST(NULL AS TEXT) AS ledger, CAST(NULL AS TEXT) AS nonce FROM privet_entries) "
+    "(SELECT *, CAST(NULL AS TEXT) AS ledger, CAST(NULL AS TEXT) AS nonce FROM {entries}) "
     "AS privet_entries"
 )
 _UPGRADE = (
-    "ALTER TABLE privet_entries ADD COLUMN ledger TEXT, ADD COLUMN nonce TEXT",
-    f"UPDATE privet_ledger SET format = '{FORMAT}'",
+    "ALTER TABLE {entries} ADD COLUMN ledger TEXT, ADD COLUMN nonce TEXT",
+    f"UPDATE {{ledger}} SET format = '{FORMAT}'",
 )
 # any number that other programs are unlikely to lock: the one who creates the tables holds it
 _CREATING = int.from_bytes(b"privet", "big")
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# whoever waited for a lock must see what its holder has written
-_BEGIN_WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on"
+# whoever waited for a lock must see what its holder has written; remote_apply waits for even more
+_BEGIN_WRITING = """
+BEGIN ISOLATION LEVEL READ COMMITTED;
+SELECT set_config('synchronous_commit', 'on', true)
+  WHERE current_setting('synchronous_commit') <> 'remote_apply'
+"""
 
 
 @dataclass(frozen=True)
 class PostgresTransaction:
     """An open transaction."""
 
-    connection: Connection
-    table: str = "privet_entries"
+    connection: PostgresConnection
+    table: str
 
     def rows(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """What a query finds; psycopg binds ``%(name)s``."""
@@ -81,7 +82,7 @@ class PostgresTransaction:
 
     def insert(self, entry: Entry) -> None:
         """Append an entry."""
-        self.connection.execute(_INSERT.encode(), tuple(entry))
+        self.connection.execute(_INSERT.format(table=self.table).encode(), tuple(entry))
 
 
 @dataclass(frozen=True)
@@ -90,100 +91,141 @@ class PostgresStore:
 
     url: str
 
+    @property
+    def place(self) -> str:
+        """Where it is, for people's eyes."""
+        return without_password(self.url)
+
     @contextmanager
     def reading(self) -> Iterator[Entries]:
         """One consistent view."""
-        with self._connected() as connection:
+        with connected(self.url) as connection:
             connection.execute(_BEGIN_READING)
             if self._format(connection) == SECOND_FORMAT:
-                yield Entries(PostgresTransaction(connection, _SECOND_TABLE))
-                return
-            self._expect_today(connection)
-            yield Entries(PostgresTransaction(connection))
+                table = _SECOND_TABLE.format(entries=connection.table(ENTRIES))
+                yield Entries(PostgresTransaction(connection, table))
+            else:
+                yield _entries(connection)
 
     @contextmanager
     def writing(self, *, create: bool = False) -> Iterator[Entries]:
         """One exclusive, durable transaction."""
-        with self._connected() as connection:
-            connection.execute(_BEGIN_WRITING)
-            if create:
-                self._create(connection)
-            connection.execute("LOCK TABLE privet_entries IN EXCLUSIVE MODE")
-            self._expect_today(connection)
-            yield Entries(PostgresTransaction(connection))
-            _commit(connection)
+        with self._locked(create=create) as connection:
+            found = self._format(connection)
+            if found != FORMAT:
+                raise LedgerError(OLDER.format(place=self.place, found=found))
+            yield _entries(connection)
 
     @contextmanager
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
         """One exclusive transaction on tables of any known format."""
-        with self._connected() as connection:
-            connection.execute(_BEGIN_WRITING)
-            connection.execute("LOCK TABLE privet_entries IN EXCLUSIVE MODE")
+        with self._locked() as connection:
             found = self._format(connection)
             if found == SECOND_FORMAT:
-                for statement in _UPGRADE:
-                    connection.execute(statement.encode())
-            self._expect_today(connection)
-            yield Entries(PostgresTransaction(connection)), found
-            _commit(connection)
+                _run(connection, _UPGRADE)
+            yield _entries(connection), found
 
     def check(self) -> None:
         """A server checks its own pages."""
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        """A connection for one operation; closing it undoes what was not committed."""
-        place = without_password(self.url)
-        try:
-            connection = psycopg.connect(self.url, autocommit=True)
-        except psycopg.ProgrammingError:
-            # its words may quote the password
-            raise DeclarationError(f"{place!r} is not a URL.") from None
-        except psycopg.Error as error:
-            raise _refusal(place, error) from error
-        try:
-            wait = round(store.PATIENCE * 1000)
-            lost = f"SET idle_in_transaction_session_timeout = {10 * wait}"
-            connection.execute(f"SET lock_timeout = {wait}; {lost}".encode())
+    def _locked(self, *, create: bool = False) -> Iterator[PostgresConnection]:
+        """A transaction in which nobody else can write; durable when it is left."""
+        with connected(self.url) as connection:
+            self._expect_durable(connection, tell=create)
+            connection.execute(_BEGIN_WRITING.encode())
+            if create:
+                self._create(connection)
+            elif not connection.tables:
+                raise LedgerError(NOT_THERE.format(place=self.place))
+            _run(connection, ("LOCK TABLE {entries} IN EXCLUSIVE MODE",))
             yield connection
-        except psycopg.Error as error:
-            raise _refusal(place, error) from error
-        finally:
-            connection.close()
+            self._commit(connection)
 
-    def _create(self, connection: Connection) -> None:
+    def _commit(self, connection: PostgresConnection) -> None:
+        try:
+            done = connection.execute("COMMIT").statusmessage == "COMMIT"
+        except psycopg.OperationalError as error:
+            if not connection.lost:
+                raise
+            raise LedgerError(
+                f"The ledger at {self.place} did not confirm what was written, so whether it is "
+                "there is not known: look in the ledger before you try again. Nothing was released."
+            ) from error
+        if not done:
+            raise LedgerError("The server has not committed the charge. Nothing was released.")
+
+    def _create(self, connection: PostgresConnection) -> None:
         """The tables, unless they are there: the same ones that every query would find."""
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
-        names = "SELECT to_regclass('privet_entries'), to_regclass('privet_ledger')"
-        missing = [name is None for name in connection.execute(names).fetchall()[0]]
+        names = [connection.table(name) for name in (ENTRIES, LEDGER)]
+        found = connection.execute("SELECT to_regclass(%s), to_regclass(%s)", names).fetchall()[0]
+        missing = [name is None for name in found]
         if all(missing):
-            for statement in _CREATE:
-                connection.execute(statement.encode())
+            _run(connection, _CREATE)
         elif any(missing):
-            raise LedgerError(FOREIGN.format(place=without_password(self.url)))
+            raise LedgerError(FOREIGN.format(place=self.place))
 
-    def _format(self, connection: Connection) -> str:
+    def _format(self, connection: PostgresConnection) -> str:
         """The format of the tables; another program's are refused."""
-        found = connection.execute("SELECT format FROM privet_ledger").fetchall()
+        query = f"SELECT format FROM {connection.table(LEDGER)}"
+        found = connection.execute(query.encode()).fetchall()
         if len(found) != 1 or found[0][0] not in (FORMAT, SECOND_FORMAT):
-            raise LedgerError(FOREIGN.format(place=without_password(self.url)))
+            raise LedgerError(FOREIGN.format(place=self.place))
         return str(found[0][0])
 
-    def _expect_today(self, connection: Connection) -> None:
-        found = self._format(connection)
-        if found != FORMAT:
-            raise LedgerError(OLDER.format(place=without_password(self.url), found=found))
+    def _expect_durable(self, connection: PostgresConnection, *, tell: bool) -> None:
+        """Refuse a server that cannot keep a commit; tell what else its settings mean."""
+        found = connection.execute(_RULES if tell else _DURABLE).fetchall()[0]
+        replica, fsync, *rest = found
+        if replica:
+            raise LedgerError(
+                f"The server at {self.place} is a replica: it can be read and verified, not "
+                "charged. Charge the primary server. Nothing was released."
+            )
+        if fsync != "on":
+            raise LedgerError(
+                f"The server at {self.place} runs with fsync = off: a crash may lose charges whose "
+                "releases were made. Switch it on and restart the server. Nothing was released."
+            )
+        for words in _told(*rest) if tell else ():
+            warn(f"The server at {self.place}: {words}", PrivetWarning, stacklevel=6)
 
 
-def _commit(connection: Connection) -> None:
-    if connection.execute("COMMIT").statusmessage != "COMMIT":
-        raise LedgerError("The server has not committed the charge. Nothing was released.")
+def _entries(connection: PostgresConnection) -> Entries:
+    return Entries(PostgresTransaction(connection, connection.table(ENTRIES)))
 
 
-def _refusal(place: str, error: psycopg.Error) -> LedgerError:
-    """An error of the database as words, without the statement and its values."""
-    if isinstance(error, UndefinedTable):
-        return LedgerError(NOT_THERE.format(place=place))
-    lines = str(error).strip().splitlines()
-    reason = lines[0].rstrip(".") if lines else type(error).__name__
-    return LedgerError(f"The ledger at {place} refused: {reason}. Nothing was released.")
+def _run(connection: PostgresConnection, statements: Iterable[str]) -> None:
+    """Statements about ``{entries}`` and ``{ledger}``, in the ledger's schema."""
+    names = {"entries": connection.table(ENTRIES), "ledger": connection.table(LEDGER)}
+    for statement in statements:
+        connection.execute(statement.format(**names).encode())
+
+
+_DURABLE = "SELECT pg_is_in_recovery(), current_setting('fsync')"
+_RULES = """
+SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
+  current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
+  (SELECT count(*) FROM pg_stat_replication)
+"""
+
+
+def _told(pages: str, commit: str, standbys: str, replicas: int) -> Iterator[str]:
+    """What the settings of a server mean for a ledger on it."""
+    if pages != "on":
+        yield (
+            "full_page_writes = off. Unless its disk writes pages whole, a crash can damage the "
+            "ledger; verify it after one."
+        )
+    if commit in ("off", "local"):
+        yield (
+            f"synchronous_commit = {commit}. Privet switches it on for its own transactions; other "
+            "programs' commits may be lost in a crash."
+        )
+    if replicas and not standbys:
+        yield (
+            f"{replicas} replica(s) receive charges only after they were granted. One that is "
+            "promoted may lack the newest: set synchronous_standby_names, or keep receipts and "
+            "verify against them after a promotion."
+        )

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from privet import Ledger, PureDP
-from privet.errors import BudgetExceeded, LedgerError, MissingExtra
+from privet.errors import BudgetExceeded, LedgerError, MissingExtra, PrivetWarning
 from privet.ledger import store
 from privet.ledger.entries import Entries
 from tests.strategies import pure_event
@@ -516,13 +516,15 @@ def test_a_commit_is_durable_when_it_returns(
         people.reserve("people", pure_event(0.1))
     assert found == ["wal", 2]  # FULL
     ledger = Ledger(f"{postgres_url}%20-csynchronous_commit%3Doff")
-    ledger.open("people", PureDP(1.0))
+    with pytest.warns(PrivetWarning, match="synchronous_commit = off"):
+        ledger.open("people", PureDP(1.0))
     import psycopg
 
     with psycopg.connect(postgres_url, autocommit=True) as other:
         other.execute("CREATE TABLE seen (setting TEXT)")
         other.execute(
-            "CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen "
+            "CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT "
+            "AS $$ BEGIN INSERT INTO seen "
             "VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$"
         )
         other.execute(

@@ -1,0 +1,219 @@
+"""A connection to a PostgreSQL server on which every wait has an end and every name one meaning.
+
+**Waits.** A server, a firewall or a proxy may swallow what it is sent. Four limits, each of which
+the URL can set otherwise (``?connect_timeout=3&options=-cstatement_timeout%3D5000``):
+
+    connecting                    10 s (``connect_timeout``)
+    packets that nobody confirms  20 s (``tcp_user_timeout``, keepalives: the operating system's)
+    another charge's lock         ``PATIENCE`` (``lock_timeout``)
+    one statement                 ``PATIENCE`` + 10 s (``statement_timeout``)
+
+The server keeps the last two. If it does not even say that it gave up, the client hangs up 5 s
+later: something that confirms packets and answers nothing would be waited for without end.
+
+**Names.** The schemas that the URL or the role puts on the search path are looked through once.
+Exactly one of them may hold a ledger: with two, whoever can create a table in front of the other
+would choose the budget. From then on every name is written with its schema, and the path is
+PostgreSQL's own catalog, so that no function, operator or temporary table stands in for another.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict
+
+from privet.errors import DeclarationError, LedgerError
+from privet.ledger import store
+from privet.ledger.store import NOT_THERE, without_password
+
+Result = TypeVar("Result")
+
+#: How much longer than for a lock the server works on one statement, in seconds.
+WORKING = 10.0
+#: How much longer than the server the client waits for it to say that it gave up, in seconds.
+GRACE = 5.0
+#: What libpq is told unless the URL or the environment says otherwise (tcp_user_timeout in ms).
+_DIALING = {
+    "connect_timeout": ("PGCONNECT_TIMEOUT", "10"),
+    "tcp_user_timeout": ("", "20000"),
+    "keepalives_idle": ("", "10"),
+    "keepalives_interval": ("", "5"),
+    "keepalives_count": ("", "3"),
+}
+#: Tables of a ledger.
+ENTRIES, LEDGER = "privet_entries", "privet_ledger"
+_ODD = re.compile("[:%\"']")
+
+_ARRIVE = """
+SELECT pg_catalog.current_schemas(false);
+SET search_path = pg_catalog, pg_temp;
+{settings}
+SELECT extract(epoch FROM current_setting('statement_timeout')::interval)
+"""
+_TABLES = """
+SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = ANY(%s) AND c.relname = ANY(%s)
+"""
+
+
+class NoAnswer(psycopg.OperationalError):
+    """The server did not answer in time."""
+
+
+class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that hangs up on a server which does not answer."""
+
+    #: seconds to wait for an answer; None for as long as it takes
+    patience: float | None = None
+    #: the schema of the ledger, or where one would be created
+    schema: str = ""
+    #: which of a ledger's tables are there
+    tables: frozenset[str] = frozenset()
+
+    def wait(self, gen: PQGen[Result], *arguments: Any, **options: Any) -> Result:
+        """As in psycopg, which comes back every tenth of a second, with an end."""
+        return super().wait(_ending(gen, self.patience), *arguments, **options)
+
+    def table(self, name: str) -> str:
+        """A table's whole name."""
+        return f'"{self.schema}".{name}'
+
+    @property
+    def lost(self) -> bool:
+        """Whether nobody is at the other end any more."""
+        return self.closed or self.pgconn.transaction_status in (
+            psycopg.pq.TransactionStatus.UNKNOWN,
+            psycopg.pq.TransactionStatus.ACTIVE,
+        )
+
+
+def _ending(gen: PQGen[Result], patience: float | None) -> PQGen[Result]:
+    """The same questions to the socket; ``NoAnswer`` where they go on for too long."""
+    until = None if patience is None else time.monotonic() + patience
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if until is not None and not ready and time.monotonic() > until:
+                raise NoAnswer(f"the server did not answer within {patience:g} s")
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        result: Result = done.value
+        return result
+
+
+@contextmanager
+def connected(url: str) -> Iterator[PostgresConnection]:
+    """A connection for one operation; closing it undoes what was not committed."""
+    place = without_password(url)
+    try:
+        connection = PostgresConnection.connect(url, autocommit=True, **_dialing(url))
+    except psycopg.ProgrammingError:
+        # its words may quote the password
+        raise DeclarationError(f"{place!r} is not a URL.") from None
+    except psycopg.Error as error:
+        raise refusal(place, error) from error
+    try:
+        _arrive(connection, url)
+        yield connection
+    except psycopg.Error as error:
+        raise refusal(place, error) from error
+    finally:
+        connection.close()
+
+
+def _dialing(url: str) -> dict[str, Any]:
+    """Limits that neither the URL nor the environment sets."""
+    given = conninfo_to_dict(url)
+    return {
+        name: value
+        for name, (variable, value) in _DIALING.items()
+        if name not in given and variable not in os.environ
+    }
+
+
+def _arrive(connection: PostgresConnection, url: str) -> None:
+    """Set the limits and find the ledger's schema."""
+    working = store.PATIENCE + WORKING
+    connection.patience = working + GRACE
+    limits = {
+        "lock_timeout": store.PATIENCE,
+        "statement_timeout": working,
+        "idle_in_transaction_session_timeout": 10 * store.PATIENCE,
+    }
+    said = str(conninfo_to_dict(url).get("options") or os.environ.get("PGOPTIONS", ""))
+    settings = "".join(
+        f"SET {name} = {round(1000 * seconds)};\n"
+        for name, seconds in limits.items()
+        if name not in said
+    )
+    answers = connection.execute(_ARRIVE.format(settings=settings).encode())
+    path = answers.fetchall()[0][0]
+    while answers.nextset():
+        pass
+    seconds = float(answers.fetchall()[0][0])
+    connection.patience = seconds + GRACE if seconds else None
+    _find(connection, path, without_password(url))
+
+
+def _find(connection: PostgresConnection, path: list[str], place: str) -> None:
+    """The one schema on the path with tables of a ledger; the first of all if none has any."""
+    names = [schema for schema in path if schema != "pg_catalog"]
+    found: dict[str, set[str]] = {}
+    for schema, table in connection.execute(_TABLES, (names, [ENTRIES, LEDGER])).fetchall():
+        found.setdefault(schema, set()).add(table)
+    if len(found) > 1:
+        raise LedgerError(
+            f"There are tables of ledgers in several schemas on the search path of {place}: "
+            f"{', '.join(sorted(found))}. Name the right one in the URL, for example "
+            "?options=-csearch_path%3Dledger, and remove what does not belong there."
+        )
+    if not names or any(_ODD.search(schema) for schema in (*found, names[0])):
+        raise LedgerError(
+            f"There is no schema on the search path of {place} that can hold a ledger. Name one "
+            "in the URL, for example ?options=-csearch_path%3Dledger."
+        )
+    connection.schema = next(iter(found), names[0])
+    connection.tables = frozenset(found.get(connection.schema, ()))
+
+
+_WORDS: tuple[tuple[type[psycopg.Error], str], ...] = (
+    (
+        errors.LockNotAvailable,
+        "another charge held the ledger for too long (lock timeout). Try again",
+    ),
+    (
+        errors.QueryCanceled,
+        "the server was too slow and gave up (statement timeout). Try again, or give it longer "
+        "with ?options=-cstatement_timeout%3D... in the URL",
+    ),
+    (
+        errors.ReadOnlySqlTransaction,
+        "it can only be read here: the server is a replica, or the role may only read. Charge "
+        "it on the primary server, as a role that may",
+    ),
+    (
+        errors.InsufficientPrivilege,
+        "this role may not do that. Ask the owner of the ledger; `privet ledger roles` shows "
+        "who may what",
+    ),
+)
+
+
+def refusal(place: str, error: psycopg.Error) -> LedgerError:
+    """An error of the database as words, without the statement and its values."""
+    if isinstance(error, errors.UndefinedTable):
+        return LedgerError(NOT_THERE.format(place=place))
+    lines = str(error).strip().splitlines()
+    reason = lines[0].rstrip(".") if lines else type(error).__name__
+    words = next((words for kind, words in _WORDS if isinstance(error, kind)), reason)
+    return LedgerError(f"The ledger at {place} refused: {words}. Nothing was released.")
