@@ -7,7 +7,7 @@ fits.py      what would be admitted now, in every number
 entry.py     one line of the ledger and its hash
 entries.py   reading and appending entries inside a transaction
 verify.py    replaying a ledger from its first entry
-store.py     what a database must give; sqlite.py and postgres.py give it
+store.py     what a database must give; sqlite.py and postgres.py give it, stores.py chooses
 postgres_connection.py   waits with an end, names with one meaning
 """
 

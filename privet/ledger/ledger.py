@@ -19,9 +19,9 @@ from privet.ledger.store import (
     SQLITE,
     Store,
     checked_url,
-    store_at,
     without_password,
 )
+from privet.ledger.stores import store_at
 from privet.ledger.verify import unsettled, verify_entries
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event

@@ -1,4 +1,4 @@
-"""What a database must give a ledger, and which database a URL names.
+"""What a database must give a ledger, and how a URL names one.
 
 sqlite:///budget.db                    a file, by the standard library
 postgresql://user@host/database        a server, by psycopg (extra ``postgres``)
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from privet.errors import DeclarationError, MissingExtra
+from privet.errors import DeclarationError
 from privet.ledger.entries import Entries
 
 #: The format that this release writes. Older ones are migrated; any other is refused.
@@ -84,18 +84,3 @@ def without_password(url: str) -> str:
     netloc = f"{name}{':***' if colon else ''}@{host}" if user else host
     query = "?..." if "password" in parts.query else f"?{parts.query}" if parts.query else ""
     return urlunsplit((parts.scheme, netloc, parts.path, "", "")) + query
-
-
-def store_at(url: str) -> Store:
-    """The store that a checked URL names."""
-    if url.startswith(SQLITE):
-        from privet.ledger.sqlite import SqliteStore
-
-        return SqliteStore(Path(url.removeprefix(SQLITE)))
-    try:
-        from privet.ledger.postgres import PostgresStore
-    except ImportError as error:
-        raise MissingExtra(
-            "A ledger on PostgreSQL needs psycopg: install privet[postgres]."
-        ) from error
-    return PostgresStore(url)

@@ -21,7 +21,7 @@ from typing import Any
 
 from privet import Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError
-from privet.ledger.store import store_at
+from privet.ledger.stores import store_at
 from privet.randomness import source
 from tests.strategies import pure_event
 
