@@ -26,7 +26,7 @@ from privet import ZCDP, PureDP
 from privet.evaluation.allocation import EvaluationPlan, plan_evaluation
 from privet.evaluation.auc import NoisyCurves
 from privet.evaluation.count_tables import CodedRows, CountTable, read_tables
-from privet.evaluation.measures import Measures, PublicFacts
+from privet.evaluation.released_evaluation import Measures, PublicFacts
 from privet.mechanisms.counts import Histogram
 from privet.privacy import Budget
 from privet.randomness import SystemRandomness

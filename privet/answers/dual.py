@@ -95,9 +95,9 @@ def kernel_minimum(
     state = _State(np.zeros(gram.n), np.zeros(gram.n), 0.0)
     for loss in softened(risk.loss):  # each knee from where the wider one before it ended
         rough = max(tolerance, ROUGH * risk.row_gradient)
-        search = _Search(replace(risk, loss=loss), loss, gram, targets)
+        search = _DualSearch(replace(risk, loss=loss), loss, gram, targets)
         state, _ = search.run(state, rough, ROUGH_STEPS)
-    search = _Search(risk, risk.loss, gram, targets)
+    search = _DualSearch(risk, risk.loss, gram, targets)
     state, gradient = search.run(state, tolerance, MOST_STEPS)
     if gradient > tolerance or not search.small(state):
         raise NotConverged(
@@ -119,7 +119,7 @@ def softened(loss: MarginLoss) -> list[MarginLoss]:
 
 
 @dataclass(frozen=True)
-class _Search:
+class _DualSearch:
     """One problem: everything that the steps of the search share."""
 
     risk: RegularizedRisk

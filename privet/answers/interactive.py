@@ -20,15 +20,14 @@ from privet.answers import records
 from privet.answers.answering import KernelAnswering, budget_first
 from privet.answers.curator import Curator, newest, opened, recalled, resumed
 from privet.answers.journal import refuse_existing
-from privet.answers.opening import Opening
-from privet.answers.sessions import Session
-from privet.answers.transcript import Transcript, load_transcript
+from privet.answers.records import Transcript, load_transcript
+from privet.answers.sessions import Opening, Session
 from privet.errors import DataError, DeclarationError, PrivetWarning
 from privet.features.kernel import Kernel
 from privet.features.named import kernel_from_json
 from privet.mechanisms.sparse_vector import SparseVectorDesign
-from privet.models.display import refuse_published
 from privet.models.inputs import table_shape
+from privet.models.model_display import refuse_published
 from privet.privacy import Budget, Event
 from privet.privacy.budget import budget_from_json
 from privet.privacy.kinds import regularization_of

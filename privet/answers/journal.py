@@ -24,7 +24,7 @@ from threading import Lock
 
 from privet._files import probe
 from privet.answers import records
-from privet.answers.transcript import Transcript, load_transcript
+from privet.answers.records import Transcript, load_transcript
 from privet.errors import DataError, DeclarationError
 
 Place = str | os.PathLike[str]

@@ -6,6 +6,8 @@ the process that made it.
     FunctionSession   any kernel: a Gaussian path, looked at where it is asked for
     SparseSession     any kernel: a public guess, corrected where it is far off
     VectorSession     kernels with few explicit features: one released vector answers everything
+
+An ``Opening`` is what starts one: declarations, the event they cost, and the session.
 """
 
 from __future__ import annotations
@@ -13,18 +15,24 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet._types import Array
-from privet.answers.records import Record
-from privet.answers.transcript import Batch
-from privet.features.kernel import Kernel
-from privet.mechanisms.function import FunctionAnswers, FunctionDesign
-from privet.mechanisms.sparse_vector import SparseVectorAnswers, SparseVectorDesign
+from privet.answers.answering import failure_share
+from privet.answers.dual import kernel_minimum
+from privet.answers.records import AnsweredBatch, Record
+from privet.errors import DeclarationError
+from privet.features.kernel import Kernel, count
+from privet.mechanisms.function import FunctionAnswers, FunctionDesign, FunctionRelease
+from privet.mechanisms.output import OutputPerturbation
+from privet.mechanisms.sparse_vector import SparseVector, SparseVectorAnswers, SparseVectorDesign
+from privet.privacy import Event
 from privet.randomness import Randomness
+from privet.rows.mapped import MappedRows
 
 Predict = Callable[[Any], Array]
 #: Explicit features up to which a vector is found and released.
@@ -63,11 +71,11 @@ class Session(ABC):
     """Answers new, distinct queries; whoever calls it has charged the event."""
 
     @abstractmethod
-    def answer(self, queries: Any, randomness: Randomness) -> Batch:
+    def answer(self, queries: Any, randomness: Randomness) -> AnsweredBatch:
         """Private answers to queries that were not asked before."""
 
     @abstractmethod
-    def restore(self, batch: Batch) -> None:
+    def restore(self, batch: AnsweredBatch) -> None:
         """Take up a batch that was answered before, in the order of the transcript."""
 
     @property
@@ -91,7 +99,7 @@ class FunctionSession(Session):
         self._kernel, self._predict = kernel, predict
         self._kept = Growing()
 
-    def answer(self, queries: Any, randomness: Randomness) -> Batch:
+    def answer(self, queries: Any, randomness: Randomness) -> AnsweredBatch:
         """Piece by piece, as the factor's last block has room."""
         answers, marks = np.empty(len(queries)), np.empty(len(queries), dtype=bool)
         start = 0
@@ -102,9 +110,9 @@ class FunctionSession(Session):
             answers[part], marks[part] = self._answers.answer(values, cross, own, randomness)
             self._kept.add(pick(piece, marks[part]))
             start += len(piece)
-        return Batch(queries, answers, marks)
+        return AnsweredBatch(queries, answers, marks)
 
-    def restore(self, batch: Batch) -> None:
+    def restore(self, batch: AnsweredBatch) -> None:
         """The factor again, and the deviations from the minimizer that was computed again."""
         kept, answers = pick(batch.queries, batch.marked), batch.answers[batch.marked]
         start = 0
@@ -151,7 +159,7 @@ class SparseSession(Session):
         """Corrections so far."""
         return len(self._weights)
 
-    def answer(self, queries: Any, randomness: Randomness) -> Batch:
+    def answer(self, queries: Any, randomness: Randomness) -> AnsweredBatch:
         """One query after the other: a correction changes the next guess."""
         values = self._predict(queries)
         answers, marks = np.empty(len(queries)), np.zeros(len(queries), dtype=bool)
@@ -164,7 +172,7 @@ class SparseSession(Session):
                 answers[i] = self._machine.release(float(value), randomness)
                 marks[i] = True
                 self._correct(query, answers[i] - guess, square)
-        return Batch(queries, answers, marks)
+        return AnsweredBatch(queries, answers, marks)
 
     def _guess(self, query: Any) -> float:
         if not self._centers.size:
@@ -175,7 +183,7 @@ class SparseSession(Session):
         self._centers.add(query)
         self._weights = np.append(self._weights, error / square)
 
-    def restore(self, batch: Batch) -> None:
+    def restore(self, batch: AnsweredBatch) -> None:
         """The corrections again; they are functions of what was released."""
         for i in np.flatnonzero(batch.marked):
             query = batch.queries[i : i + 1]
@@ -228,12 +236,12 @@ class VectorSession(Session):
         """No noise is left to draw, nothing depends on the earlier queries."""
         return np.asarray(self._kernel.explicit(queries) @ self._released)
 
-    def answer(self, queries: Any, randomness: Randomness) -> Batch:
+    def answer(self, queries: Any, randomness: Randomness) -> AnsweredBatch:
         """The answers as a batch."""
         answers = self(queries)
-        return Batch(queries, answers, np.zeros(len(answers), dtype=bool))
+        return AnsweredBatch(queries, answers, np.zeros(len(answers), dtype=bool))
 
-    def restore(self, batch: Batch) -> None:
+    def restore(self, batch: AnsweredBatch) -> None:
         """Nothing to take up."""
 
     def recall(self, state: Record) -> None:
@@ -246,3 +254,72 @@ class VectorSession(Session):
     def state(self) -> Record:
         """The released vector."""
         return {"vector": self._released.tolist()}
+
+
+# -- what opens a release ------------------------------------------------------------------------
+
+MECHANISMS = ("auto", "function", "sparse_vector")
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Every declaration of an interactive release on rows of ``columns`` columns."""
+
+    kernel: Kernel
+    columns: int
+    declared: str
+    common: dict[str, Any]  # what every mechanism is declared with
+    promise: dict[str, Any]  # of the sparse vector's error
+
+    def __post_init__(self) -> None:
+        if self.declared not in MECHANISMS:
+            names = ", ".join(repr(name) for name in MECHANISMS)
+            raise DeclarationError(f"mechanism must be one of {names}, got {self.declared!r}.")
+
+    @property
+    def rank(self) -> int | None:
+        """How many explicit features the kernel has; None where they are too many for a vector."""
+        rank = self.kernel.rank(self.columns)
+        return None if rank is None or rank > VECTOR_RANK else rank
+
+    @property
+    def mechanism(self) -> str:
+        """As declared, or by the public rule: a function release where it is possible."""
+        if self.declared != "auto":
+            return self.declared
+        function = self.common["budget"].allows_gaussian or self.rank is not None
+        return "function" if function else "sparse_vector"
+
+    @property
+    def vector(self) -> OutputPerturbation | None:
+        """The mechanism for a kernel with few explicit features; None for the others."""
+        if self.mechanism != "function" or self.rank is None:
+            return None
+        return OutputPerturbation(**self.common)
+
+    def design(self, n: int) -> FunctionDesign | SparseVectorDesign:
+        """The mechanism for a kernel with many features or infinitely many, for ``n`` rows."""
+        if self.mechanism == "function":
+            return FunctionRelease(**self.common).design(n, self.columns)
+        failure_share(self.promise["failure_probability"])
+        return SparseVector(**self.common, **self.promise).design(n, self.columns)
+
+    def event(self, n: int) -> Event:
+        """What the release of ``n`` rows costs, once for all its answers."""
+        if self.vector is not None and self.rank is not None:
+            return self.vector.event(n, self.rank)
+        return self.design(n).event
+
+    def session(self, data: Any, targets: Array) -> tuple[Session, str]:
+        """The running release, and the words for its arithmetic. Charged before."""
+        kernel = self.kernel
+        if self.vector is not None:
+            rows = MappedRows(data, targets, ExplicitMap(kernel, self.columns))
+            release = self.vector.run(rows)
+            return VectorSession(kernel, release.value), release.numerics
+        design = self.design(count(data))
+        risk, tolerance = design.minimizer.risk, design.minimizer.tolerance
+        minimum = kernel_minimum(risk, kernel, data, targets, tolerance)
+        if isinstance(design, FunctionDesign):
+            return FunctionSession(design, kernel, minimum), design.numerics
+        return SparseSession(design, kernel, minimum), design.numerics

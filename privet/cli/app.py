@@ -10,19 +10,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from privet._version import __version__
 from privet.cli import (
     demo,
     doctor,
-    evaluate,
     kept,
-    ledger,
-    plan,
-    predict,
-    schema,
-    statement,
+    ledger_commands,
+    model_commands,
+    schema_and_plan,
+    statement_commands,
     train,
 )
-from privet.cli.output import clean
+from privet.cli.printing import clean
 from privet.errors import PrivetError, PrivetWarning
 
 DEBUG = "PRIVET_DEBUG"
@@ -106,9 +105,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        import privet
-
-        typer.echo(f"privet {privet.__version__}")
+        typer.echo(f"privet {__version__}")
         raise typer.Exit
 
 
@@ -121,7 +118,7 @@ def root(
     """Differentially private classifiers whose epsilon is a theorem."""
 
 
-for part in (demo, train, predict, evaluate, kept, plan, statement, doctor):
+for part in (demo, train, model_commands, kept, schema_and_plan, statement_commands, doctor):
     part.register(app)
-app.add_typer(schema.app, name="schema")
-app.add_typer(ledger.app, name="ledger")
+app.add_typer(schema_and_plan.app, name="schema")
+app.add_typer(ledger_commands.app, name="ledger")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privet.cli.options import BudgetFlags, Force, command
-from privet.cli.output import free_place, table, working
+from privet.cli.printing import free_place, table, working
 
 if TYPE_CHECKING:
     from privet._types import Array, Flags
@@ -72,7 +72,7 @@ def _say(step: str, command: str = "") -> None:
 
 def _make(out: Path, rows: int) -> tuple[Schema, Any]:
     """Write the tables and the schema; keeps the fresh people's true labels."""
-    from privet.cli.schema import show_schema
+    from privet.cli.schema_and_plan import show_schema
     from privet.datasets import census_schema, census_table
 
     schema = census_schema()
@@ -95,7 +95,7 @@ def _make(out: Path, rows: int) -> tuple[Schema, Any]:
 
 
 def _release(out: Path, schema: Schema, budget: Any) -> None:
-    from privet.cli.statement import as_text, write_report
+    from privet.cli.statement_commands import as_text, write_report
     from privet.cli.train import fit, show_released
     from privet.models import LogisticRegression
 
@@ -119,7 +119,7 @@ def _release(out: Path, schema: Schema, budget: Any) -> None:
 
 
 def _predict(out: Path) -> Any:
-    from privet.cli.predict import predictions, write
+    from privet.cli.model_commands import predictions, write
     from privet.cli.reading import FileFlags
 
     model, fresh, target = out / "model.privet", out / "new-people.csv", out / "predictions.csv"

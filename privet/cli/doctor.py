@@ -11,7 +11,7 @@ from typing import Literal
 import typer
 
 from privet.cli.options import Json, command
-from privet.cli.output import as_json, table
+from privet.cli.printing import as_json, table
 
 #: packages, what they are for, and whether Privet cannot do without
 PACKAGES = (
@@ -31,7 +31,7 @@ PACKAGES = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class Inspected:
     """One check and its outcome."""
 
     what: str
@@ -57,33 +57,33 @@ def doctor(json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _python() -> Finding:
+def _python() -> Inspected:
     good = sys.version_info >= (3, 11)
     told = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Finding("Python", "good" if good else "bad", told)
+    return Inspected("Python", "good" if good else "bad", told)
 
 
-def _package(package: tuple[str, str, bool]) -> Finding:
+def _package(package: tuple[str, str, bool]) -> Inspected:
     from importlib.metadata import PackageNotFoundError, version
 
     name, purpose, needed = package
     try:
-        return Finding(name, "good", f"{version(name)}: {purpose}")
+        return Inspected(name, "good", f"{version(name)}: {purpose}")
     except PackageNotFoundError:
         told = f"not installed: {purpose}"
-        return Finding(name, "bad" if needed else "missing", told)
+        return Inspected(name, "bad" if needed else "missing", told)
 
 
-def _randomness() -> Finding:
+def _randomness() -> Inspected:
     try:
         different = len({os.urandom(16) for _ in range(64)}) == 64
     except NotImplementedError:
         different = False
     told = "the operating system's source answers" if different else "no source of randomness"
-    return Finding("randomness", "good" if different else "bad", told)
+    return Inspected("randomness", "good" if different else "bad", told)
 
 
-def _disk() -> Finding:
+def _disk() -> Inspected:
     """A ledger and a model file must reach the disk before anything is released."""
     import tempfile
 
@@ -93,11 +93,11 @@ def _disk() -> Finding:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        return Finding("disk", "bad", f"a file cannot be written durably: {error.strerror}")
-    return Finding("disk", "good", "files are written durably")
+        return Inspected("disk", "bad", f"a file cannot be written durably: {error.strerror}")
+    return Inspected("disk", "good", "files are written durably")
 
 
-def _release() -> Finding:
+def _release() -> Inspected:
     """One small fit from end to end."""
     try:
         import numpy as np
@@ -108,5 +108,5 @@ def _release() -> Finding:
         model = LogisticRegression(1.0).fit(x, x[:, 0] > 0)
         good = model.guarantee_.private and bool(np.isfinite(model.coef_).all())
     except Exception as error:
-        return Finding("a fit", "bad", f"failed with {type(error).__name__}")
-    return Finding("a fit", "good" if good else "bad", "200 synthetic rows at epsilon = 1")
+        return Inspected("a fit", "bad", f"failed with {type(error).__name__}")
+    return Inspected("a fit", "good" if good else "bad", "200 synthetic rows at epsilon = 1")

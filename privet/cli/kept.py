@@ -26,7 +26,7 @@ import typer
 
 from privet._files import canonical, digest, probe, sync_folder, write_whole
 from privet.cli.options import Force, Json, command, ledger_url, open_ledger
-from privet.cli.output import as_json, facts, free_place, table
+from privet.cli.printing import as_json, facts, free_place, table
 from privet.errors import DataError, DeclarationError
 
 FOLDER = "PRIVET_KEPT"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.output import clean, table, working
+from privet.cli.printing import clean, table, working
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class FileFlags:
 
         The schema is the one in the model file, or the given one for a file without.
         """
-        from privet.models.tables import carried, with_schema
+        from privet.models.raw_tables import carried, with_schema
         from privet.schema import Schema
         from privet.store import load
 

@@ -21,7 +21,7 @@ from privet.cli.options import (
     command,
     required,
 )
-from privet.cli.output import as_json, facts, free_place, working
+from privet.cli.printing import as_json, facts, free_place, working
 from privet.cli.reading import Reading
 from privet.errors import DeclarationError
 
@@ -129,7 +129,7 @@ def tune(
 
 def confirmed_schema(path: Path) -> Schema:
     """The schema, refused while a declaration still waits for a person."""
-    from privet.models.tables import refuse_unconfirmed
+    from privet.models.raw_tables import refuse_unconfirmed
     from privet.schema import Schema
 
     declared = Schema.from_toml(path)

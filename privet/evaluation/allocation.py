@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from privet.evaluation.calibration import TENTHS
 from privet.evaluation.count_tables import (
     Confusion,
     Correct,
@@ -27,7 +26,7 @@ from privet.evaluation.count_tables import (
     GroupAccuracy,
     GroupConfusion,
 )
-from privet.evaluation.score_tables import Calibration, Ranks, Scores
+from privet.evaluation.score_tables import TENTHS, Calibration, Ranks, Scores
 from privet.mechanisms.counts import Histogram
 from privet.privacy import Event
 from privet.privacy.budget import Budget, PureDP

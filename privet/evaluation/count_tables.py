@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._types import Array, Codes
-from privet.evaluation.consistency import Counts, alone, as_drawn, joined
-from privet.evaluation.measures import (
+from privet.evaluation.rates import Counts, Ratios, alone, as_drawn, joined
+from privet.evaluation.released_evaluation import (
     Measures,
     PublicFacts,
     Rate,
@@ -32,7 +32,6 @@ from privet.evaluation.measures import (
     of_ratios,
     side_by_side,
 )
-from privet.evaluation.rates import Ratios
 from privet.mechanisms.counts import Histogram
 
 

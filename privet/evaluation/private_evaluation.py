@@ -17,10 +17,13 @@ from privet._types import Array
 from privet.errors import DeclarationError
 from privet.evaluation.allocation import EvaluationPlan, plan_evaluation
 from privet.evaluation.count_tables import CodedRows, read_tables
-from privet.evaluation.evaluated_model import EvaluatedModel, evaluated_model
-from privet.evaluation.evaluated_rows import EvaluatedRows, evaluated_rows
-from privet.evaluation.measures import PublicFacts
-from privet.evaluation.released_evaluation import TRAINING, Evaluation
+from privet.evaluation.evaluated import (
+    EvaluatedModel,
+    EvaluatedRows,
+    evaluated_model,
+    evaluated_rows,
+)
+from privet.evaluation.released_evaluation import TRAINING, Evaluation, PublicFacts
 from privet.ledger.charge import Charge
 from privet.models.inputs import encode_labels
 from privet.privacy.budget import Budget, as_budget

@@ -6,25 +6,186 @@
                    (many classes: right or not x that of the predicted class)
     Ranks          true class x finer bins of the probability       both, for two classes
 
-Under pure privacy AUC and calibration are better off sharing a table than each with its own, under
-zCDP about the same.
+Under pure privacy AUC and calibration are better off sharing a table than each with its own,
+under zCDP about the same.
+
+The expected calibration error from noisy counts of hits in probability bins, with its interval.
+
+A tenth ``b`` of the probability has several narrow bins ``f`` with middles ``m_f``. With
+``g_b = sum_{f in b} (hits in f - m_f rows in f)/n`` the error is ``theta = sum_b |g_b|``: the usual
+calibration error over tenths, of the probability rounded to the middles of the narrow bins. (The
+middle of the tenth itself would be off by .003 to .013 for scores that are normal in log-odds with
+standard deviations of 2 and 3, where the error is zero; the narrow bins' by .0005 and .002. They
+are counted anyway for the AUC, so that this costs nothing; releasing the mean probability of each
+tenth beside them would take a share of the budget that costs more than it mends.)
+
+The observed gaps are about normal with known variances ``s_b^2`` (sampling and noise), so ``S``,
+the sum of their sizes, is too large: a size has the mean and variance of a folded normal number,
+
+    E|x| = g erf(u/sqrt 2) + 2 s phi(u),     u = g/s,     Var|x| = g^2 + s^2 - (E|x|)^2.
+
+The interval holds every ``theta`` at which ``S`` is not too far from its mean. That depends on how
+``theta`` is made up of the gaps; taken are, for each ``theta``, the gaps nearest to the observed
+ones (in their own standard deviations) whose sizes add up to it. Least squares under that
+constraint moves every size by a multiple of its variance, and to zero at least:
+
+    |g_b| = max(|observed_b| - lambda s_b^2, 0).
+
+The estimate is the ``theta`` at which ``S`` is the mean, so that no systematic error is left.
+A ``theta`` is not negative, so values of ``S`` below all means are ordered as in ``rates``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erf
 
-from privet._types import Array
+from privet._types import Array, Flags
 from privet.evaluation.auc import NoisyCurves
-from privet.evaluation.calibration import TENTHS, calibration_error, tenth_of
-from privet.evaluation.consistency import Counts, merged
 from privet.evaluation.count_tables import CodedRows, CountTable, NoisyTable
-from privet.evaluation.measures import Measures, PublicFacts, Rate, named, of_rates, side_by_side
+from privet.evaluation.rates import Counts, acceptance, merged
+from privet.evaluation.released_evaluation import (
+    Measures,
+    PublicFacts,
+    Rate,
+    named,
+    of_rates,
+    side_by_side,
+)
+
+#: Parts of the probability whose gaps the error adds up.
+TENTHS = 10
+#: Bisections of lambda, whose range is a few hundred standard deviations.
+STEPS = 40
+#: How far above the observed sizes a candidate may be, in standard deviations of their sum: four
+#: times what the largest level, 0.9999, asks for.
+FARTHEST = 16.0
+#: The variance of the sum is at least this share of what independent bins would have. The terms
+#: that take something off are estimates to first order, and noise could make their sum negative.
+LEAST_VARIANCE = 0.05
+#: In place of a variance of exactly zero, which only tables without noise have.
+TINY = 1e-24
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Observed gaps of R releases in B bins, their variances (R, B) and shared noise (B, B)."""
+
+    n: int
+    found: Array
+    variance: Array
+    shared: Array  # covariances of the noise of different bins; zero on the diagonal
+
+    @property
+    def total(self) -> Array:
+        """The sum of the observed sizes, (R,)."""
+        return np.asarray(np.abs(self.found).sum(axis=1))
+
+    def sizes(self, shift: Array) -> Array:
+        """The candidate's sizes; ``shift`` is in standard deviations of the sum of all gaps."""
+        step = self.variance / np.sqrt(self.variance.sum(axis=1, keepdims=True))
+        return np.asarray(np.maximum(np.abs(self.found) - shift[:, np.newaxis] * step, 0.0))
+
+    def largest_shift(self) -> Array:
+        """Where every size has become zero."""
+        step = self.variance / np.sqrt(self.variance.sum(axis=1, keepdims=True))
+        return np.asarray((np.abs(self.found) / step).max(axis=1))
+
+    def moments(self, sizes: Array) -> tuple[Array, Array, Array]:
+        """Mean, standard deviation and skewness of the sum of the observed sizes."""
+        s = np.sqrt(self.variance)
+        u = sizes / s
+        density = 2.0 * np.exp(-0.5 * u * u) / np.sqrt(2.0 * np.pi)
+        slope = erf(u / np.sqrt(2.0))  # of the mean by the size
+        mean, square = u * slope + density, u * u + 1.0
+        third = (u * u + 2.0) * density + (u**3 + 3.0 * u) * slope
+        third = third - 3.0 * mean * square + 2.0 * mean**3
+        signed = slope * np.sign(self.found)
+        # to first order: the noise that bins share, and that a row is in one bin only
+        shared = np.einsum("rb,bc,rc->r", signed, self.shared, signed)
+        variance = (self.variance * (square - mean**2)).sum(axis=1)
+        inside = shared - (slope * sizes).sum(axis=1) ** 2 / self.n
+        variance = np.maximum(variance + inside, LEAST_VARIANCE * variance)
+        sd = np.sqrt(variance)
+        return (s * mean).sum(axis=1), sd, (s**3 * third).sum(axis=1) / (variance * sd)
+
+    def accepts(self, shift: Array, level: float) -> Flags:
+        """Whether each release's candidate, shape (R,), is inside its interval."""
+        mean, sd, skew = self.moments(self.sizes(shift))
+        least, _, _ = self.moments(np.zeros_like(self.found))
+        below, above = np.maximum(mean - least, 0.0) / sd, np.full_like(sd, np.inf)
+        zero = np.zeros_like(sd)
+        # far below, the expansion for skew laws turns back; without it the lower end is safe
+        low, _ = acceptance(below, above, zero, zero, level)
+        _, high = acceptance(below, above, skew, zero, level)
+        t = (self.total - mean) / sd
+        return np.asarray((t >= low) & (t <= high))
+
+    def estimate(self) -> Array:
+        """The shift at which the observed sum is the mean; the largest where none is."""
+        return _search(
+            np.zeros(len(self.found)),
+            self.largest_shift(),
+            lambda shift: np.asarray(self.moments(self.sizes(shift))[0] >= self.total),
+        )
+
+    def edge(self, inside: Array, outside: Array, level: float) -> Array:
+        """Where acceptance ends between two shifts."""
+        return _search(inside, outside, lambda shift: self.accepts(shift, level))
+
+
+def _search(inside: Array, outside: Array, holds: Callable[[Array], Flags]) -> Array:
+    """The last place from ``inside`` toward ``outside`` where something still holds."""
+    inside = np.where(holds(outside), outside, inside)
+    for _ in range(STEPS):
+        middle = (inside + outside) / 2.0
+        held = holds(middle)
+        inside, outside = np.where(held, middle, inside), np.where(held, outside, middle)
+    return inside
+
+
+def gaps(counts: Counts, edges: Array) -> Gaps:
+    """The gaps of the tenths, from a table of misses and hits by narrow bin, (R, 2 F).
+
+    ``edges`` (F + 1,) are the narrow bins' ends; the tenths are among them.
+    """
+    middle = (edges[1:] + edges[:-1]) / 2.0
+    inside = np.eye(TENTHS)[tenth_of(edges)].T
+    # one row of coefficients for each gap: -m_f on misses, 1 - m_f on hits
+    into = np.concatenate([-middle * inside, (1.0 - middle) * inside], axis=1)
+    weights = counts.weights(into)
+    noise = (weights * counts.variance) @ weights.T / counts.n**2
+    # a variance is not negative; what noise makes look so is taken off the other bins
+    raw = counts.values @ (into**2).T / counts.n**2
+    rows = np.maximum(raw, 0.0)
+    whole = np.maximum(rows.sum(axis=1), TINY)
+    rows = rows * np.clip(raw.sum(axis=1) / whole, 0.0, 1.0)[:, np.newaxis]
+    found, own = counts.values @ into.T / counts.n, np.diag(noise)
+    return Gaps(counts.n, found, np.maximum(rows + own, TINY), noise - np.diag(own))
+
+
+def tenth_of(edges: Array) -> NDArray[np.intp]:
+    """Which tenth each narrow bin is a part of."""
+    middle = (edges[1:] + edges[:-1]) / 2.0
+    return np.minimum((TENTHS * middle + 1e-9).astype(np.intp), TENTHS - 1)
+
+
+def calibration_error(counts: Counts, edges: Array, level: float) -> tuple[Array, Array, Array]:
+    """Estimate, lower and upper end of each release, (R,)."""
+    found = gaps(counts, edges)
+    best = found.estimate()
+    lower = found.edge(best, found.largest_shift(), level)
+    upper = found.edge(best, np.full_like(best, -FARTHEST), level)
+    told, low, high = (found.sizes(shift).sum(axis=1) for shift in (best, lower, upper))
+    return np.minimum(told, 1.0), np.minimum(low, 1.0), np.minimum(high, 1.0)
+
+
+# -- the tables ----------------------------------------------------------------------------------
 
 
 class Scores(CountTable):

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privet._types import Array
 from privet.errors import DeclarationError
-from privet.evaluation.evaluated_model import evaluated_model
-from privet.evaluation.evaluated_rows import evaluated_rows
+from privet.evaluation.evaluated import evaluated_model, evaluated_rows
 from privet.evaluation.private_evaluation import assumptions
 from privet.ledger.charge import Charge
 from privet.mechanisms.counts import Histogram

@@ -31,8 +31,8 @@ from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.models import Fit, PrivateLinearClassifier
+from privet.models.raw_tables import carried, carrying, encoded, for_schema, labeled_rows
 from privet.models.row_wise import Parted, parted
-from privet.models.tables import carried, carrying, encoded, for_schema, labeled_rows
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
 from privet.privacy.compose import together
@@ -106,12 +106,12 @@ def confidence_intervals(
         again = model.revisit(X, y)
     charge = Charge(ledger, dataset, design.event)
     with charge, quietly():
-        found = Paid(moments, design, about).release(again.rows, level)
+        found = PaidMoments(moments, design, about).release(again.rows, level)
     return replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
 
 
 @dataclass(frozen=True)
-class Paid:
+class PaidMoments:
     """Matrices that were charged, about to be released."""
 
     moments: SecondMoments
@@ -230,7 +230,7 @@ def _refuse_other_rows(X: Any, n: int) -> None:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedIntervals:
     """An unfitted model with its rows checked, and the matrices that will follow it."""
 
     fit: Fit[PrivateLinearClassifier]
@@ -286,7 +286,7 @@ def fit_with_intervals(
         fitted = fit.release()
         if schema is not None:
             carrying(fitted, schema, asked)
-        found = Paid(moments, design, released_model(fitted)).release(fit.rows, level)
+        found = PaidMoments(moments, design, released_model(fitted)).release(fit.rows, level)
     found = replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
     return fit.settle(charge.receipt), found
 
@@ -313,7 +313,7 @@ def _prepared(
     whole: Budget,
     level: float,
     share: float | Literal["auto"],
-) -> Prepared:
+) -> PreparedIntervals:
     """A copy of the model with its share of the budget; the rows are checked once.
 
     "auto" tries one share after another, which asks for the shape of the rows alone.
@@ -331,11 +331,13 @@ def _prepared(
     return _with_share(checked, whole, float(first))  # where it is useless the refusal says why
 
 
-def _with_share(checked: Fit[PrivateLinearClassifier], whole: Budget, share: float) -> Prepared:
+def _with_share(
+    checked: Fit[PrivateLinearClassifier], whole: Budget, share: float
+) -> PreparedIntervals:
     """The fit with its share of the budget, and the matrices with the rest."""
     for_fit, for_matrices = whole.split((share, 1.0 - share))
     fit = checked.with_budget(for_fit)
     moments = moments_for(fit.design.risk, for_matrices, None, fit.model)
     if not fit.event.private:
         moments = replace(moments, why_not_private=fit.event.why_not_private)
-    return Prepared(fit, moments)
+    return PreparedIntervals(fit, moments)

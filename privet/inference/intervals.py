@@ -20,7 +20,7 @@ from privet._checks import is_number
 from privet._files import write_whole
 from privet._types import Array
 from privet.errors import DeclarationError, MissingExtra
-from privet.inference.display import ShownIntervals
+from privet.inference.interval_display import ShownIntervals
 from privet.inference.released_model import NamedDirections, ParameterLayout
 from privet.inference.uncertainty import Parts, Uncertainty
 from privet.mechanisms.matrix import half_vector

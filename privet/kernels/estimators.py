@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from privet._types import Array
 from privet.features.kernel import Kernel
-from privet.kernels.classifier import KernelClassifier
+from privet.kernels.kernel_classifier import KernelClassifier
 from privet.losses import Loss, named_loss
 from privet.models.classifier import probabilities
 from privet.models.export import exported

@@ -2,10 +2,10 @@
 
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.fit import Fit, Planned
-from privet.models.gaussian import LargeMarginGaussian
+from privet.models.large_margin import LargeMarginGaussian
 from privet.models.linear import LinearSVC, LogisticRegression
+from privet.models.raw_tables import fit_table
 from privet.models.released import Released
-from privet.models.tables import fit_table
 
 #: Every model by its name: what files may name and what the laws run over.
 MODELS: dict[str, type[PrivateLinearClassifier]] = {

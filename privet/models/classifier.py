@@ -26,8 +26,6 @@ from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
 from privet.mechanisms.release import NoiseChoice, ReleasedVector
-from privet.models.display import Displayed
-from privet.models.features import FeaturedModel
 from privet.models.fit import Fit, Planned
 from privet.models.inputs import (
     class_weights,
@@ -36,14 +34,16 @@ from privet.models.inputs import (
     table_shape,
     told_classes,
 )
+from privet.models.model_display import Displayed
 from privet.models.model_file import save
+from privet.models.raw_tables import encoded_features
+from privet.models.row_view import FeaturedModel
 from privet.models.standardize import (
     Stage,
     Standardization,
     declared_ranges,
     staged_budget,
 )
-from privet.models.tables import encoded_features
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema

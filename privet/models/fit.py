@@ -43,8 +43,8 @@ from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger
 from privet.mechanisms import Mechanism
 from privet.mechanisms.release import Design, ReleasedVector
-from privet.models.callers import refuse_charge, why_not_covered
 from privet.models.inputs import declared_classes, encode_labels, table_shape
+from privet.models.row_wise import refuse_charge, why_not_covered
 from privet.models.standardize import StagedBudget
 from privet.privacy import Event
 from privet.privacy.budget import Budget

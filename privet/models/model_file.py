@@ -37,7 +37,7 @@ HOMES = {
     "LinearSVC": "privet.models.linear",
     "KernelLogisticRegression": "privet.kernels.estimators",
     "KernelSVC": "privet.kernels.estimators",
-    "LargeMarginGaussian": "privet.models.gaussian",
+    "LargeMarginGaussian": "privet.models.large_margin",
 }
 # numeric, boolean and text labels; never objects
 LABEL_KINDS = "biufU"

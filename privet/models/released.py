@@ -21,9 +21,9 @@ from privet.losses import Loss
 from privet.mechanisms import Design, Mechanism
 from privet.mechanisms.release import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier
-from privet.models.features import RowView
 from privet.models.inputs import class_weights
-from privet.models.tables import carried
+from privet.models.raw_tables import carried
+from privet.models.row_view import RowView
 from privet.noise import NOISES
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.kinds import FitEvent, fit_part

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from privet.models.gaussian import LargeMarginGaussian
+from privet.models.large_margin import LargeMarginGaussian
 from privet.planning import bounds
 from privet.planning.plans import Plan, plan
 from privet.privacy import Budget

@@ -1,4 +1,7 @@
-"""The page: headline, pictures and the sections of the statement, in one HTML file."""
+"""The page: headline, pictures and the sections of the statement, in one HTML file.
+
+What was released beside a model, as sections of its page: private intervals, an evaluation.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +15,68 @@ import numpy as np
 from privet._version import __version__
 from privet.errors import DataError
 from privet.evaluation import Evaluation
+from privet.evaluation.released_evaluation import TRAINING
 from privet.inference import Intervals
-from privet.models.display import trained
+from privet.models.model_display import trained
 from privet.models.row_wise import last_of
 from privet.privacy.attacker import attacker_accuracy, posterior, sure_odds
 from privet.privacy.compose import Composition
 from privet.privacy.guarantee import Guarantee
-from privet.report.fragments import (
-    evaluation_section,
-    intervals_section,
-    matching_evaluation,
-    matching_intervals,
-)
-from privet.report.pictures import drawn, noise_words
+from privet.report.pictures import COLORS, axes_of, drawn, inline, noise_words
 from privet.report.released_numbers import ReportedModel
 from privet.schema import Schema
 from privet.statement import File, in_words, statement_facts
 from privet.statement.facts import at_most, percent, say
 from privet.statement.promise import kind, rarely
 from privet.statement.writers import rendered, write_page
+
+#: intervals in the picture
+MOST = 25
+
+
+def evaluation_section(evaluation: Evaluation) -> str:
+    """One table with a picture of each interval; every word in it is escaped."""
+    return rendered(
+        "evaluation.html", room="privet.report", evaluation=evaluation, training=TRAINING
+    )
+
+
+def intervals_section(intervals: Intervals) -> str:
+    """The forest plot and the table; ``intervals`` were released beside the model and paid for."""
+    shown = intervals.clearest()[:MOST]
+    which = f"The {MOST} clearest of {len(intervals)}" if len(intervals) > MOST else "All"
+    caption = (
+        f"{which} numbers with their {100.0 * intervals.level:.4g} % intervals, by their size in "
+        "standard errors. Colored where the interval does not hold zero."
+    )
+    if any(intervals.units):
+        caption += " Half range: from the middle of the declared range to the upper end."
+    with axes_of(1.1 + 0.23 * len(shown)) as (figure, axes):
+        intervals.draw(axes, shown, (COLORS["ink"], COLORS["accent"], COLORS["muted"]))
+        svg = inline(figure, "intervals", "Estimates with their confidence intervals")
+    return rendered(
+        "intervals.html", room="privet.report", intervals=intervals, svg=svg, caption=caption
+    )
+
+
+def matching_intervals(intervals: Intervals, model: Any) -> Intervals:
+    """``intervals``, refused where they are about another model."""
+    layout, about = intervals.layout, intervals.uncertainty
+    if model.coef_.shape == (len(layout.scores), len(layout.columns)):
+        theta = layout.parameters(model.coef_, model.intercept_)
+        if abs(theta - about.theta).max() <= 1e-9 * (1.0 + abs(theta).max()):
+            return intervals
+    raise DataError("The intervals are about another model: their coefficients differ.")
+
+
+def matching_evaluation(evaluation: Evaluation, model: Any) -> Evaluation:
+    """``evaluation``, refused where its classes are not the model's."""
+    if [str(label) for label in evaluation.classes] != [str(label) for label in model.classes_]:
+        raise DataError("The evaluation is of a model with other classes. Evaluate this model.")
+    return evaluation
+
+
+# -- the page ------------------------------------------------------------------------------------
 
 TABLE_ROWS = 40
 #: Sections of the statement that the report repeats; what the number means is drawn instead.

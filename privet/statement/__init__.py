@@ -15,7 +15,7 @@ from privet.errors import DeclarationError
 from privet.privacy.guarantee import Guarantee
 from privet.statement.build import statement_facts
 from privet.statement.facts import Fact, Facts, Section, Table
-from privet.statement.other_releases import Account, account
+from privet.statement.other_releases import AccountTold, account
 from privet.statement.promise import in_words
 from privet.statement.provenance import File, Trained, uncovered
 from privet.statement.writers import as_json, as_page, as_text, card
@@ -25,7 +25,7 @@ NOT_COVERED = uncovered()
 
 __all__ = [
     "NOT_COVERED",
-    "Account",
+    "AccountTold",
     "Fact",
     "Facts",
     "File",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from privet.privacy.guarantee import Guarantee
 from privet.statement.facts import Facts, Section, fact, say, section
-from privet.statement.other_releases import Account, alarms, composition, left
+from privet.statement.other_releases import AccountTold, alarms, composition, left
 from privet.statement.promise import (
     exceptions,
     in_short,
@@ -33,7 +33,7 @@ def statement_facts(
     *,
     model: str,
     ledger: str | None = None,
-    account: Account | None = None,
+    account: AccountTold | None = None,
     file: File | None = None,
     declared_by: str | None = None,
     interactive: bool = False,
@@ -49,7 +49,7 @@ def statement_facts(
         What kind of model it is.
     ledger : str, default None
         Names the data set's account.
-    account : Account, default None
+    account : AccountTold, default None
         What a ledger says of it now.
     file : File, default None
         Which model file it is.

@@ -21,7 +21,7 @@ MOST_LISTED = 50
 
 
 @dataclass(frozen=True)
-class Account:
+class AccountTold:
     """A data set's account as the ledger had it when it was asked, and this release in it.
 
     Attributes
@@ -70,7 +70,7 @@ class Account:
         return self.terms.cap.facts()[self.number] - self.remaining
 
 
-def account(ledger: Ledger, dataset: str, guarantee: Guarantee) -> Account:
+def account(ledger: Ledger, dataset: str, guarantee: Guarantee) -> AccountTold:
     """The account of a data set, checked, and what it holds of one release.
 
     Parameters
@@ -84,7 +84,7 @@ def account(ledger: Ledger, dataset: str, guarantee: Guarantee) -> Account:
 
     Returns
     -------
-    Account
+    AccountTold
         As the ledger has it now.
     """
     terms, entries = ledger.terms(dataset), ledger.entries()
@@ -94,7 +94,7 @@ def account(ledger: Ledger, dataset: str, guarantee: Guarantee) -> Account:
     totals = mine[-1].totals
     names = (None, *(part.name for part in terms.parts))
     whole, *parts = (terms.remaining(totals, name) for name in names)
-    return Account(
+    return AccountTold(
         dataset=dataset,
         terms=terms,
         remaining=whole,
@@ -132,7 +132,7 @@ def _recorded(
     return tuple(sequence for sequence in same if sequence in paid)
 
 
-def alarms(found: Account | None, guarantee: Guarantee) -> Iterator[str]:
+def alarms(found: AccountTold | None, guarantee: Guarantee) -> Iterator[str]:
     """What is wrong with the account, to be said first."""
     if found is None:
         return
@@ -145,13 +145,13 @@ def alarms(found: Account | None, guarantee: Guarantee) -> Iterator[str]:
         yield say("alarm.absent")
 
 
-def counted_unit(found: Account) -> str:
+def counted_unit(found: AccountTold) -> str:
     """For whom the account counts."""
     rows = found.terms.group
     return say("composition.cap.row") if rows == 1 else say("composition.cap.person", rows=rows)
 
 
-def left(found: Account | None, guarantee: Guarantee, dataset: str | None) -> str:
+def left(found: AccountTold | None, guarantee: Guarantee, dataset: str | None) -> str:
     """What is left, in a sentence."""
     here = "composition.left"
     if found is not None:
@@ -170,12 +170,12 @@ def left(found: Account | None, guarantee: Guarantee, dataset: str | None) -> st
     return say(f"{here}.unknown")
 
 
-def composition(found: Account | None, guarantee: Guarantee, dataset: str | None) -> Section:
+def composition(found: AccountTold | None, guarantee: Guarantee, dataset: str | None) -> Section:
     """What this release is beside, as far as it is known."""
     return section("composition", _facts(found, guarantee, dataset))
 
 
-def _facts(found: Account | None, guarantee: Guarantee, dataset: str | None) -> Iterator[Fact]:
+def _facts(found: AccountTold | None, guarantee: Guarantee, dataset: str | None) -> Iterator[Fact]:
     named, receipt = "text" if dataset is not None else "none", guarantee.receipt
     yield fact("composition.scope", named, dataset=dataset, value={"dataset": dataset})
     if receipt is not None:
@@ -196,7 +196,7 @@ def _facts(found: Account | None, guarantee: Guarantee, dataset: str | None) -> 
         yield fact("composition.ledger_unit", "row", rows=guarantee.group, value=counted)
 
 
-def _live(found: Account) -> Iterator[Fact]:
+def _live(found: AccountTold) -> Iterator[Fact]:
     cap = found.terms.cap
     yield fact("composition.cap", cap=cap, unit=counted_unit(found), value=cap.to_json())
     yield _spent(found)
@@ -214,7 +214,7 @@ def _live(found: Account) -> Iterator[Fact]:
         yield fact("composition.frozen_head", frozen, value=found.frozen)
 
 
-def _spent(found: Account) -> Fact:
+def _spent(found: AccountTold) -> Fact:
     here, count = "composition.spent", len(found.releases)
     listed = found.releases[-MOST_LISTED:]
     more = say(f"{here}.more", count=len(listed)) if len(listed) < count else ""
@@ -229,7 +229,7 @@ def _spent(found: Account) -> Fact:
     )
 
 
-def _parts(found: Account) -> Iterator[Fact]:
+def _parts(found: AccountTold) -> Iterator[Fact]:
     """Disjoint parts of the table, each with an account of its own."""
     pairs = list(zip(found.terms.parts, found.left_of, strict=True))
     if pairs:
@@ -241,7 +241,7 @@ def _parts(found: Account) -> Iterator[Fact]:
         )
 
 
-def _listed(found: Account, entry: Entry) -> tuple[str, ...]:
+def _listed(found: AccountTold, entry: Entry) -> tuple[str, ...]:
     return (
         str(entry.sequence),
         entry.time.replace("T", " ").removesuffix("+00:00"),

@@ -8,13 +8,15 @@ theorem covers: what can be seen of that is refused here, the rest is asserted b
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
-from privet.errors import DeclarationError
+from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.models import PrivateLinearClassifier
 
 #: Parameters of the estimator by name.
@@ -23,7 +25,11 @@ Candidate = dict[str, Any]
 DECIDED = ("budget", "ledger", "dataset", "insecure_seed", "classes")
 
 
-def checked_candidates(estimator: Any, candidates: Any) -> list[Candidate]:
+class TuningAdvice(PrivetWarning):
+    """The default rule, which is free, is likely to be better than this search."""
+
+
+def checked_candidates(estimator: object, candidates: Any) -> list[Candidate]:
     """The candidates as a list of dictionaries, refused unless each fits the estimator."""
     if not isinstance(estimator, PrivateLinearClassifier):
         raise DeclarationError(
@@ -85,12 +91,16 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
                 yield inner
 
 
-def model_for(estimator: Any, candidate: Mapping[str, Any], **decided: Any) -> Any:
+def model_for(
+    estimator: PrivateLinearClassifier, candidate: Mapping[str, Any], **decided: Any
+) -> PrivateLinearClassifier:
     """A fresh model with the candidate's parameters and what the search decides."""
-    return clone(estimator).set_params(**{**candidate, "ledger": None, "dataset": None, **decided})
+    made: PrivateLinearClassifier = clone(estimator)
+    made.set_params(**{**candidate, "ledger": None, "dataset": None, **decided})
+    return made
 
 
-def refuse_unproved(model: Any, x: Any, y: Any) -> None:
+def refuse_unproved(model: PrivateLinearClassifier, x: Any, y: Any) -> None:
     """Refuse, uncharged, what the fit would refuse, and a calibration that is not private.
 
     Whether a paper's calibration is covered depends on the rows and the budget of this very fit.
@@ -110,3 +120,33 @@ def only_regularization(candidates: Sequence[Mapping[str, Any]]) -> bool:
         key for key in keys if len({repr(candidate.get(key)) for candidate in candidates}) > 1
     }
     return varied == {"regularization"}
+
+
+def advise(candidates: Sequence[Candidate]) -> None:
+    """Say that a public rule does as well, where the search is among regularizations alone."""
+    if only_regularization(candidates):
+        warnings.warn(
+            "The candidates differ in the regularization alone. regularization='auto' is a "
+            "public rule that costs nothing; a search pays for its choice with more noise and "
+            "was seldom better. See docs/tuning.md.",
+            TuningAdvice,
+            stacklevel=3,
+        )
+
+
+def released_fit(model: PrivateLinearClassifier, x: Any, y: Any) -> PrivateLinearClassifier:
+    """A candidate's own release, which the search has paid for; told to nobody.
+
+    It was said once, before the first fit. A line for each fit would also tell how many there
+    were, which random stopping must hide.
+    """
+    with quietly():
+        fitted = model.prepare(x, y).release()
+    if not fitted.guarantee_.private and model.insecure_seed is None:
+        raise DeclarationError("A candidate's release is not private; nothing is released.")
+    return fitted
+
+
+def mistakes(model: PrivateLinearClassifier, x: Any, y: NDArray[Any]) -> int:
+    """Wrong predictions: one row changes it by one at most."""
+    return int((model.predict(x) != y).sum())

@@ -9,7 +9,6 @@ The best model carries the guarantee of the whole search: choosing it looked at 
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,15 +22,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from privet._types import Array
-from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.grid import opendp
 from privet.ledger.charge import Charge, check_ledger
 from privet.ledger.ledger import Ledger
 from privet.mechanisms.search import Index, SearchDesign
 from privet.models import PrivateLinearClassifier
-from privet.models.callers import refuse_charge, why_not_covered
 from privet.models.inputs import declared_classes, encode_labels
-from privet.models.tables import encoded
+from privet.models.raw_tables import encoded
+from privet.models.row_wise import refuse_charge, why_not_covered
 from privet.privacy import Budget, Event, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.randomness import Randomness, source
@@ -39,10 +37,11 @@ from privet.schema import Schema
 from privet.schema.tables import is_table
 from privet.tuning.candidates import (
     Candidate,
+    advise,
     checked_candidates,
     model_for,
-    only_regularization,
     refuse_rows,
+    released_fit,
 )
 
 RELEASED = (
@@ -59,10 +58,6 @@ RELEASED = (
 
 
 Design = TypeVar("Design", bound=SearchDesign)
-
-
-class TuningAdvice(PrivetWarning):
-    """The default rule, which is free, is likely to be better than this search."""
 
 
 @dataclass(frozen=True)
@@ -99,19 +94,30 @@ class Chosen:
 class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: ignore[misc]
     """Common contract of the searches; see ``PartitionSearch`` and its siblings."""
 
-    estimator: PrivateLinearClassifier
-    candidates: Sequence[Candidate]
-    budget: Budget | float
-    ledger: Ledger | None
-    dataset: str | None
-    n_jobs: int | None
-    insecure_seed: int | None
     best_estimator_: PrivateLinearClassifier
     best_params_: Candidate
     best_index_: int
     best_score_: float
     guarantee_: Guarantee
     classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        estimator: PrivateLinearClassifier,
+        candidates: Sequence[Candidate],
+        budget: Budget | float,
+        ledger: Ledger | None,
+        dataset: str | None,
+        n_jobs: int | None,
+        insecure_seed: int | None,
+    ) -> None:
+        self.estimator = estimator
+        self.candidates = candidates
+        self.budget = budget
+        self.ledger = ledger
+        self.dataset = dataset
+        self.n_jobs = n_jobs
+        self.insecure_seed = insecure_seed
 
     # -- what each search is -------------------------------------------------------------------
 
@@ -169,7 +175,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         classes = declared_classes(self.estimator.classes, labels)
         rows = SearchRows(data, labels, classes.tolist())
         self._check_candidates(rows, design, candidates)
-        self._advise(candidates)
+        advise(candidates)
         if event.private:
             opendp("A private choice")  # where it is missing, before the charge
         charge = Charge(self.ledger, self.dataset, event)
@@ -206,7 +212,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         public = is_table(held) and not (isinstance(held, str) and held == "auto")
         return {"estimator": estimator} | ({"validation": encoded(schema, held)} if public else {})
 
-    def schema_carriers(self) -> tuple[Any, ...]:
+    def schema_carriers(self) -> tuple[PrivateSearch[Design], PrivateLinearClassifier]:
         """Who carries the schema: the search and its best model have one guarantee.
 
         Returns
@@ -217,7 +223,11 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         return self, self.best_estimator_
 
     def _publish(
-        self, chosen: Chosen, event: Event, candidates: Sequence[Candidate], first: Any
+        self,
+        chosen: Chosen,
+        event: Event,
+        candidates: Sequence[Candidate],
+        first: PrivateLinearClassifier,
     ) -> None:
         model = chosen.model
         assumptions = (*model.guarantee_.assumptions, f"the list of {len(candidates)} candidates")
@@ -233,7 +243,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         if chosen.score is not None:
             self.best_score_ = chosen.score
 
-    def _shape(self, data: Any, n: int, first: Any) -> SearchShape:
+    def _shape(self, data: Any, n: int, first: PrivateLinearClassifier) -> SearchShape:
         columns = data.shape[1] if getattr(data, "ndim", 1) == 2 else 0
         declared = self.estimator.classes
         scores = 1 if declared is None or isinstance(declared, str) else len(declared) - 1
@@ -242,22 +252,11 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
     def _whole(self) -> Budget:
         return as_budget(self.budget)
 
-    @staticmethod
-    def _advise(candidates: Sequence[Candidate]) -> None:
-        if only_regularization(candidates):
-            warnings.warn(
-                "The candidates differ in the regularization alone. regularization='auto' is a "
-                "public rule that costs nothing; a search pays for its choice with more noise and "
-                "was seldom better. See docs/tuning.md.",
-                TuningAdvice,
-                stacklevel=3,
-            )
-
     # -- fits ----------------------------------------------------------------------------------
 
     def _models(
         self, rows: SearchRows, chosen: Sequence[Candidate], budgets: Sequence[Budget]
-    ) -> list[Any]:
+    ) -> list[PrivateLinearClassifier]:
         """Unfitted models; a seed, in studies, gives each its own noise."""
         return [
             model_for(
@@ -270,10 +269,15 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
             for i, (candidate, budget) in enumerate(zip(chosen, budgets, strict=True))
         ]
 
-    def _fitted(self, models: Sequence[Any], rows: SearchRows, parts: Sequence[Index]) -> list[Any]:
+    def _fitted(
+        self,
+        models: Sequence[PrivateLinearClassifier],
+        rows: SearchRows,
+        parts: Sequence[Index],
+    ) -> list[PrivateLinearClassifier]:
         """Each model trained on its rows, side by side; every fit draws its own noise."""
         jobs = (
-            delayed(_fit)(model, rows.x[part], rows.y[part])
+            delayed(released_fit)(model, rows.x[part], rows.y[part])
             for model, part in zip(models, parts, strict=True)
         )
         # max_nbytes: rows are not to be written into temporary files for other processes
@@ -329,18 +333,3 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         """
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict_proba(X))
-
-
-def _fit(model: Any, x: Any, y: Any) -> Any:
-    # Said once, before the first fit. A line for each fit would also tell how many
-    # there were, which random stopping must hide.
-    with quietly():
-        fitted = model.prepare(x, y).release()
-    if not fitted.guarantee_.private and model.insecure_seed is None:
-        raise DeclarationError("A candidate's release is not private; nothing is released.")
-    return fitted
-
-
-def mistakes(model: Any, x: Any, y: NDArray[Any]) -> int:
-    """Wrong predictions: one row changes it by one at most."""
-    return int((model.predict(x) != y).sum())

@@ -17,7 +17,7 @@ from privet.evaluation.allocation import count_tables, plan_evaluation, shares
 from privet.evaluation.released_evaluation import evaluation_from_json
 from privet.mechanisms.counts import HistogramDesign
 from privet.privacy.compose import Composition
-from privet.report.fragments import evaluation_section as fragment
+from privet.report.page import evaluation_section as fragment
 from tests.evaluation.models import ROWS, model, table
 
 LARGE = 300.0  # so little noise that a value must be right

@@ -13,9 +13,8 @@ from sklearn.metrics import roc_auc_score
 from privet._types import Array
 from privet.evaluation.allocation import count_tables
 from privet.evaluation.auc import NoisyCurves, normal_classes, statistic_moments
-from privet.evaluation.calibration import Gaps, calibration_error, gaps
-from privet.evaluation.consistency import Counts, alone, joined
-from privet.evaluation.rates import Ratios
+from privet.evaluation.rates import Counts, Ratios, alone, joined
+from privet.evaluation.score_tables import Gaps, calibration_error, gaps
 
 SIMULATIONS = 2000
 #: passed but for one run in a million where the coverage is from 0.937 to 0.963

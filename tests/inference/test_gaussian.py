@@ -26,7 +26,7 @@ from privet.inference.usefulness import prediction
 from privet.mechanisms.matrix import SecondMoments
 from privet.minimize import minimize
 from privet.models.lifted import COVARIANCES
-from privet.report.fragments import intervals_section as fragment
+from privet.report.page import intervals_section as fragment
 from privet.schema import Label
 from tests.inference.tables import Array
 

@@ -22,7 +22,7 @@ from privet import (
 from privet.datasets import census_schema, census_table
 from privet.errors import DataError, DeclarationError
 from privet.inference import Intervals, load_intervals
-from privet.inference.display import ABOUT
+from privet.inference.interval_display import ABOUT
 from tests.inference.tables import fitted, table
 
 BIG = ZCDP(5.0)

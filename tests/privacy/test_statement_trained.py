@@ -14,7 +14,7 @@ import pytest
 from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP, load
 from privet.datasets import census_schema
 from privet.kernels import InteractivePredictor, NonInteractiveClassifier
-from privet.models.display import trained
+from privet.models.model_display import trained
 from privet.privacy.guarantee import Guarantee, guarantee_from_json
 from privet.statement import account
 from privet.statement.provenance import Trained

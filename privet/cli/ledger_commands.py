@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privet.cli.options import BudgetFlags, Json, command, open_ledger
-from privet.cli.output import as_json, clean, facts, table
+from privet.cli.printing import as_json, clean, facts, table
 
 if TYPE_CHECKING:
     from privet.ledger import Entry, Fits, Ledger, Receipt, Terms

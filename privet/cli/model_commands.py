@@ -1,7 +1,15 @@
-"""``privet evaluate`` and ``privet intervals``: releases about a released model, each paid for."""
+"""With a released model: ``privet predict``, ``privet evaluate`` and ``privet intervals``.
+
+Predictions cost nothing. An evaluation and intervals are releases about the model, each paid for.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import sys
+from collections.abc import Callable
+from functools import partial
 from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,12 +20,13 @@ from privet._files import file_digest, write_through
 from privet.cli.config import Config
 from privet.cli.kept import paying
 from privet.cli.options import AccountFlags, BudgetFlags, Force, Json, command, required
-from privet.cli.output import as_json, clean, facts, free_place, is_screen, working
-from privet.cli.reading import Reading
-from privet.errors import DeclarationError
+from privet.cli.printing import as_json, clean, facts, free_place, is_screen, working
+from privet.cli.reading import FileFlags, Reading
+from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
     from privet.evaluation import Evaluation
+
 
 #: the field of an evaluation's file that says which model file it is about
 MODEL = "sha256_of_model"
@@ -27,11 +36,122 @@ SchemaFile = Annotated[Path | None, typer.Option(help="Schema, for a model file 
 
 
 def register(app: typer.Typer) -> None:
-    """Add both commands."""
+    """Add the three commands."""
+    command(app, predict, "privet predict model.privet new.csv --out predictions.csv")
     command(app, evaluate, "privet evaluate model.privet held_out.csv --epsilon 0.5 --group region")
     command(
         app, intervals, "privet intervals model.privet people.csv --epsilon 1 --out intervals.json"
     )
+
+
+def predict(
+    *,
+    model: ModelFile = None,
+    data: Annotated[Path | None, typer.Argument(help="CSV or Parquet file.")] = None,
+    out: Annotated[
+        Path, typer.Option(help="CSV or Parquet file to write; - is standard output.")
+    ] = Path("-"),
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add a column for each class.")
+    ] = False,
+    schema: SchemaFile = None,
+    file: FileFlags,
+    force: Force = False,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Predict the class of each row of a table, in its order. Costs no privacy.
+
+    Rows are encoded by the schema in the model file; the table needs no label.
+    """
+    model, data = required(model, "MODEL"), required(data, "DATA")
+    to_screen = is_screen(out)
+    if to_screen and json:
+        raise typer.BadParameter("--json needs --out with a file.")
+    if not to_screen:
+        free_place(out, force=force)
+    columns = predictions(model, data, schema, file, probabilities=probabilities)
+    if to_screen:
+        _write_csv(columns, sys.stdout)
+        return
+    write(columns, out, force=force)
+    rows = len(columns["prediction"])
+    if json:
+        as_json({"predictions": str(out), "rows": rows, "columns": list(columns)})
+    else:
+        facts([("Predicted", f"{rows:,} rows, in the order of {data.name}"), ("File", str(out))])
+
+
+def predictions(
+    path: Path,
+    data: Path,
+    schema: Path | None,
+    file: FileFlags,
+    *,
+    probabilities: bool,
+) -> dict[str, Any]:
+    """Columns of the answer by name."""
+    from privet.models.raw_tables import after_schema
+
+    model, declared = file.model(path, schema, data, label=False)
+    with working(f"Reading and encoding {data.name}"):
+        x = declared.encode_features(data)
+    model = after_schema(model)
+    if x.shape[1] != getattr(model, "n_features_in_", x.shape[1]):
+        raise DeclarationError(
+            "The schema does not fit the model: it has another number of columns."
+        )
+    if len(x) == 0:
+        raise DataError("The table has no rows.")
+    found = {"prediction": model.predict(x)}
+    if probabilities:
+        if not hasattr(model, "predict_proba"):
+            raise DeclarationError(f"A {type(model).__name__} has no probabilities.")
+        shares = model.predict_proba(x)
+        found |= {f"probability of {c}": shares[:, i] for i, c in enumerate(model.classes_)}
+    return found
+
+
+def write(columns: dict[str, Any], out: Path, *, force: bool = True) -> None:
+    """CSV, or Parquet by its name; all or nothing."""
+    if out.suffix.lower() in (".parquet", ".pq"):
+        fill: Callable[[str], None] = partial(_write_parquet, columns)
+    else:
+        fill = partial(_write_csv_file, columns)
+    write_through(out, fill, replace=force, mode=0o644)
+
+
+def _write_csv_file(columns: dict[str, Any], path: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        _write_csv(columns, file)
+
+
+def _write_csv(columns: dict[str, Any], file: Any) -> None:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    texts = [
+        [f"{value:.6g}" for value in values] if name != "prediction" else values.tolist()
+        for name, values in columns.items()
+    ]
+    writer.writerows(zip(*texts, strict=True))
+    file.write(buffer.getvalue())
+
+
+def _write_parquet(columns: dict[str, Any], path: str) -> None:
+    from privet.errors import MissingExtra
+
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtra(
+            "Writing Parquet needs pyarrow: pip install 'privet[parquet]'."
+        ) from error
+    parquet.write_table(pa.table({name: pa.array(v.tolist()) for name, v in columns.items()}), path)
+
+
+# -- paid for ------------------------------------------------------------------------------------
 
 
 def evaluate(
@@ -125,7 +245,7 @@ def intervals(
     minimizer of the regularized population risk.
     """
     from privet.inference import confidence_intervals
-    from privet.inference.display import drawable
+    from privet.inference.interval_display import drawable
 
     options: dict[str, Any] = {"budget": budget.budget(), "level": level}
     options |= account.options(named_by_model=True)

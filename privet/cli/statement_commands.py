@@ -9,7 +9,7 @@ import typer
 
 from privet._files import file_digest, write_whole
 from privet.cli.options import Force, Json, command, open_ledger
-from privet.cli.output import as_json, facts, free_place, is_screen, working
+from privet.cli.printing import as_json, facts, free_place, is_screen, working
 
 if TYPE_CHECKING:
     from privet.statement import Facts
@@ -108,7 +108,7 @@ def facts_of(
     declared_by: str | None = None,
 ) -> Facts:
     """The facts of a model file's statement, with the ledger's where one is given."""
-    from privet.models.display import trained
+    from privet.models.model_display import trained
     from privet.models.row_wise import last_of
     from privet.statement import File, account, statement_facts
     from privet.store import load
@@ -175,7 +175,7 @@ def write_report(
     model: Path, target: Path, intervals: Path | None = None, evaluation: Path | None = None
 ) -> None:
     """The page of a model file."""
-    from privet.cli.evaluate import load_evaluation
+    from privet.cli.model_commands import load_evaluation
     from privet.inference import load_intervals
     from privet.report import write
     from privet.store import load
