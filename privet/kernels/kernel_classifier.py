@@ -35,9 +35,9 @@ from privet.features.kernel import Kernel
 from privet.features.landmarks import DeclaredLandmarks
 from privet.features.named import declared_kernel, declared_weights
 from privet.features.objects import SuppliedKernel
+from privet.losses.base import JACOBIAN_SHARE
 from privet.mechanisms import Mechanism
 from privet.mechanisms.gap import reserve
-from privet.mechanisms.gaussian_objective import gaussian_floor
 from privet.mechanisms.regularization import regularization_floor
 from privet.mechanisms.release import Design
 from privet.models.classifier import PrivateLinearClassifier
@@ -256,7 +256,7 @@ VISIBLE = 0.1
 def least_regularized(mechanism: Mechanism, design: Design) -> tuple[Mechanism, Design]:
     """``mechanism`` at the least regularization that is proven and whose gap does not show."""
     n, m, bound = design.n, design.m, mechanism.norm_bound
-    q = gaussian_floor(reserve(mechanism.budget).main, mechanism.loss)
+    q = reserve(mechanism.budget).main.objective_floor(mechanism.loss, JACOBIAN_SHARE)
     floor = regularization_floor(bound, n, q)
     lam = max(floor, design.risk.row_curvature / n)
     while lam < design.risk.regularization:

@@ -14,7 +14,8 @@ ratio of determinants (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9). With 
     "chaudhuri2008"  no Jacobian term: private for logistic loss and n Lam >= 2 R^2/eps only
 
 The exact bound is the loss's ``privacy_loss_bound(a, q)``. Gaussian noise is calibrated in
-``gaussian_objective.py``. The gap to the exact minimum is paid for as in ``gap.py``.
+``privet.privacy.jacobian``, proved in ``gaussian_objective.proof.md``.
+The gap to the exact minimum is paid for as in ``gap.py``.
 Proof: ``objective.proof.md``.
 """
 
@@ -40,7 +41,6 @@ from privet.mechanisms.gap import (
     objective_gap,
     reserve,
 )
-from privet.mechanisms.gaussian_objective import gaussian_floor, gaussian_shift
 from privet.mechanisms.regularization import (
     choose_regularization,
     default_regularization,
@@ -178,16 +178,16 @@ class ObjectivePerturbation(Mechanism):
                 f"calibration={self.calibration!r} is for spherical Laplace noise; with Gaussian "
                 "noise use None or 'exact'."
             )
-        free = gaussian_shift(kept.main, self.loss, 0.0)
+        free = kept.main.objective_shift(self.loss, 0.0)
         if free <= 0.0:
             raise InfeasibleBudget(
                 f"{self.budget} is too small for Gaussian noise with this loss. Use "
                 "noise='laplace', or a larger budget."
             )
-        largest_q = gaussian_floor(kept.main, self.loss, self.jacobian_share)
+        largest_q = kept.main.objective_floor(self.loss, self.jacobian_share)
         lam = self._regularization("gaussian", math.sqrt(p) / free, n, largest_q)
         q = RegularizedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
-        shift = gaussian_shift(kept.main, self.loss, q)
+        shift = kept.main.objective_shift(self.loss, q)
         if shift <= 0.0:
             smallest = regularization_floor(self.norm_bound, n, largest_q)
             raise InfeasibleBudget(

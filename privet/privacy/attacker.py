@@ -20,12 +20,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from privet.privacy.curves import GaussianCurve, renyi_epsilon
+from privet._types import Array
+from privet.privacy.budget import Budget
+from privet.privacy.curves import renyi_epsilon
 
-Array = NDArray[np.float64]
 #: "except with this probability" where a budget has no delta of its own
 RARE = 1e-6
 #: an (eps, delta) guarantee bounds the odds but for this many times delta
@@ -43,38 +42,35 @@ def attacker_accuracy(budget: Budget) -> float:
     The last by Pinsker's and by Bretagnolle and Huber's inequality: the Kullback-Leibler divergence
     is at most rho.
     """
-    if isinstance(budget, ZCDP):
-        pinsker, other = math.sqrt(budget.rho / 2.0), math.sqrt(-math.expm1(-budget.rho))
-        return (1.0 + min(pinsker, other)) / 2.0
-    if isinstance(budget, PureDP | ApproxDP):
-        delta = budget.delta if isinstance(budget, ApproxDP) else 0.0
-        odds = math.exp(-budget.epsilon)
+    epsilon, rho, delta = budget.numbers
+    if epsilon is not None:
+        odds = math.exp(-epsilon)
         return (1.0 + delta * odds) / (1.0 + odds)
+    if rho is not None:
+        pinsker, other = math.sqrt(rho / 2.0), math.sqrt(-math.expm1(-rho))
+        return (1.0 + min(pinsker, other)) / 2.0
     return 1.0
 
 
 def odds_factor(budget: Budget) -> float | None:
     """``e^eps``: by what factor the odds can change; zCDP has no such factor."""
-    if isinstance(budget, PureDP | ApproxDP):
-        return exp(budget.epsilon)
-    return None
+    epsilon = budget.numbers.epsilon
+    return None if epsilon is None else exp(epsilon)
 
 
 def pairs(budget: Budget) -> list[tuple[float, float]]:
     """(epsilon, delta) pairs that a release with this guarantee satisfies."""
-    if isinstance(budget, PureDP):
-        return [(budget.epsilon, 0.0)]
-    if isinstance(budget, ApproxDP):
-        return [(budget.epsilon, budget.delta)]
+    epsilon, _, delta = budget.numbers
+    if epsilon is not None:
+        return [(epsilon, delta)]
     variation = 2.0 * attacker_accuracy(budget) - 1.0  # delta at epsilon = 0
-    found = [(converted(budget, float(delta)), float(delta)) for delta in _DELTAS]
+    found = [(converted(budget, float(each)), float(each)) for each in _DELTAS]
     return [*found, (0.0, variation)]
 
 
 def converted(budget: Budget, delta: float = RARE) -> float:
-    """The epsilon of a zCDP guarantee at ``delta``."""
-    assert isinstance(budget, ZCDP)  # the one kind that needs it
-    return max(renyi_epsilon([GaussianCurve(budget.rho)], delta), 0.0)
+    """The epsilon that the Renyi curve of a guarantee gives at ``delta``."""
+    return max(renyi_epsilon([budget.whole_curve], delta), 0.0)
 
 
 def detection(budget: Budget, false_alarms: Array) -> Array:
@@ -107,17 +103,19 @@ def sure_odds(budget: Budget) -> tuple[float, float]:
     the Renyi divergence (Bun and Steinke 2016, the proof of Proposition 1.3) gives ``P(S) <=
     e^(-(eps - rho)^2/(4 rho))``, and ``P(S') <= e^-eps`` times that.
     """
-    if isinstance(budget, PureDP):
-        return budget.epsilon, 0.0
-    if isinstance(budget, ApproxDP):
-        rare = min(TIMES * budget.delta, (1.0 + budget.delta) / 2.0)  # a probability below 1
-        back = math.exp(-budget.epsilon)
-        one_way = (rare + back * budget.delta) / (1.0 + back)
-        return budget.epsilon - math.log1p(-budget.delta / one_way), rare
-    assert isinstance(budget, ZCDP)  # the third and last kind
-    rise = budget.rho + 2.0 * math.sqrt(budget.rho * math.log(1.0 / RARE))
-    both = math.log1p(math.exp(-rise)) - math.log(RARE)
-    return budget.rho + 2.0 * math.sqrt(budget.rho * both), RARE
+    epsilon, rho, delta = budget.numbers
+    if epsilon is not None and delta == 0.0:
+        return epsilon, 0.0
+    if epsilon is not None:
+        rare = min(TIMES * delta, (1.0 + delta) / 2.0)  # a probability below 1
+        back = math.exp(-epsilon)
+        one_way = (rare + back * delta) / (1.0 + back)
+        return epsilon - math.log1p(-delta / one_way), rare
+    if rho is not None:
+        rise = rho + 2.0 * math.sqrt(rho * math.log(1.0 / RARE))
+        both = math.log1p(math.exp(-rise)) - math.log(RARE)
+        return rho + 2.0 * math.sqrt(rho * both), RARE
+    return math.inf, 1.0
 
 
 def posterior(epsilon: float, priors: Array) -> Array:

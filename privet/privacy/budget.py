@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 from privet._checks import is_number, number_between, positive_whole
 from privet.bisection import largest
 from privet.errors import DeclarationError
+from privet.privacy import jacobian
 from privet.privacy.calculus import Budget, Cost
 from privet.privacy.curves import (
     ConcentratedCurve,
@@ -35,6 +36,7 @@ from privet.privacy.curves import (
     gaussian_delta,
     renyi_epsilon,
 )
+from privet.privacy.jacobian import Curved
 
 __all__ = [
     "BUDGETS",
@@ -51,6 +53,7 @@ __all__ = [
     "spendable",
 ]
 
+NO_GAUSSIAN = "Gaussian noise has no pure epsilon. Use a ZCDP or ApproxDP budget, or Laplace noise."
 SMALLEST = 1e-10
 LARGEST = 1e3
 #: Taken off a row's share of a person's budget, so that rounding cannot make it too large.
@@ -96,9 +99,15 @@ class PureDP(Budget):
 
     def gaussian_rho(self, slack: float = 0.0) -> float:
         """Refused."""
-        raise DeclarationError(
-            "Gaussian noise has no pure epsilon. Use a ZCDP or ApproxDP budget, or Laplace noise."
-        )
+        raise DeclarationError(NO_GAUSSIAN)
+
+    def objective_shift(self, loss: Curved, q: float) -> float:
+        """Refused."""
+        raise DeclarationError(NO_GAUSSIAN)
+
+    def objective_floor(self, loss: Curved, share: float) -> float:
+        """Refused."""
+        raise DeclarationError(NO_GAUSSIAN)
 
     @property
     def whole_curve(self) -> Curve:
@@ -161,6 +170,14 @@ class ZCDP(Budget):
     def gaussian_rho(self, slack: float = 0.0) -> float:
         """``rho``: a Renyi curve has no slack."""
         return self.rho
+
+    def objective_shift(self, loss: Curved, q: float) -> float:
+        """What the Jacobian leaves of rho."""
+        return jacobian.shift_within_rho(loss, q, self.rho)
+
+    def objective_floor(self, loss: Curved, share: float) -> float:
+        """By the Jacobian's rho."""
+        return jacobian.floor_within_rho(loss, share * self.rho)
 
     @property
     def whole_curve(self) -> Curve:
@@ -242,6 +259,14 @@ class ApproxDP(Budget):
         if epsilon <= 0.0:
             return 0.0
         return largest(lambda shift: gaussian_delta(shift, epsilon) <= self.delta) ** 2 / 2.0
+
+    def objective_shift(self, loss: Curved, q: float) -> float:
+        """By the profile or by the converted Renyi bound, whichever allows more."""
+        return jacobian.shift_within_delta(loss, q, self.epsilon, self.delta)
+
+    def objective_floor(self, loss: Curved, share: float) -> float:
+        """By the determinant, or by the noise that the rest of epsilon would allow."""
+        return jacobian.floor_within_delta(loss, share, self.epsilon, self.delta)
 
     @property
     def whole_curve(self) -> Curve:

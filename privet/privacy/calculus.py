@@ -11,10 +11,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from privet.errors import DeclarationError
 from privet.privacy.curves import Curve
+from privet.privacy.jacobian import Curved
 
 #: Taken off each share, so that rounding cannot make the parts add up to more than the whole.
 _SAFE_SHARE = 1.0 - 1e-12
@@ -36,6 +37,14 @@ class Cost(Protocol):
         ...
 
 
+class Numbers(NamedTuple):
+    """A budget's numbers by name: (epsilon, None, 0), (None, rho, 0) or (epsilon, None, delta)."""
+
+    epsilon: float | None
+    rho: float | None
+    delta: float
+
+
 @dataclass(frozen=True)
 class Budget(ABC):
     """A privacy budget under replace-one neighbors."""
@@ -49,6 +58,12 @@ class Budget(ABC):
     def facts(self) -> dict[str, float]:
         """The numbers by name, for files and statements."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @property
+    def numbers(self) -> Numbers:
+        """Epsilon and rho, None where it has none, and delta."""
+        facts = self.facts()
+        return Numbers(facts.get("epsilon"), facts.get("rho"), facts.get("delta", 0.0))
 
     def to_json(self) -> dict[str, Any]:
         """Kind and numbers."""
@@ -123,6 +138,17 @@ class Budget(ABC):
 
         ``slack`` is an epsilon by which the profile of the noise may be above the Gaussian one's.
         """
+
+    @abstractmethod
+    def objective_shift(self, loss: Curved, q: float) -> float:
+        """The largest ``D`` of Gaussian objective perturbation at ``q``; 0 where there is none.
+
+        ``D`` is (gradient difference)/sigma and ``q = R^2/(n Lam)``; see ``jacobian.py``.
+        """
+
+    @abstractmethod
+    def objective_floor(self, loss: Curved, share: float) -> float:
+        """The largest ``q`` at which the Jacobian takes at most ``share`` of this budget."""
 
     @property
     def allows_gaussian(self) -> bool:

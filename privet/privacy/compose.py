@@ -44,7 +44,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from privet.errors import DeclarationError
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, growth
+from privet.privacy.budget import Budget, growth
 from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
 from privet.privacy.event import Event
 from privet.privacy.kinds import CompositeEvent
@@ -70,8 +70,10 @@ def from_units(amount: int) -> float:
     return float(Fraction(amount, UNITS_PER_ONE))
 
 
-def _limit(amount: float) -> int:
-    """The most that a sum may reach under a cap that was typed."""
+def _limit(amount: float | None) -> int | None:
+    """The most that a sum may reach under a cap that was typed; None where there is none."""
+    if amount is None:
+        return None
     typed = math.floor(Fraction(repr(float(amount))) * UNITS_PER_ONE)
     return typed + (typed >> 50)
 
@@ -154,8 +156,8 @@ def costs(event: Event) -> Vector:
 
 def basic_costs(event: Event, group: int = 1) -> Vector:
     """Epsilon and delta for ``group`` rows at once; (None, None) where none was claimed."""
-    if isinstance(event.claim, ApproxDP):
-        epsilon, delta = event.epsilon(event.claim.delta), event.claim.delta
+    if (delta := event.claim.numbers.delta) > 0.0:
+        epsilon = event.epsilon(delta)
         many = units(delta if group == 1 else delta * growth(epsilon, group))
         one = units(epsilon)
         return (None, None) if one is None or many is None else (group * one, many)
@@ -182,25 +184,20 @@ class Filter:
 
     def limits(self) -> Vector:
         """The most that each column of ``costs`` may reach; None where it does not count."""
-        blank: Vector = (None,) * len(FILTER_ORDERS)
-        if isinstance(self.cap, PureDP):
-            return (_limit(self.cap.epsilon), None, *blank)
-        if isinstance(self.cap, ZCDP):
-            return (None, _limit(self.cap.rho), *blank)
-        if not isinstance(self.cap, ApproxDP):
-            raise TypeError(f"No filter is defined for {type(self.cap).__name__}.")
-        # One order's filter is (epsilon, delta/|orders|); which order is binding may depend on the
-        # answers, so the deltas add up (union bound).
-        epsilon, delta = self.cap.epsilon, self.cap.delta / len(FILTER_ORDERS)
+        epsilon, rho, delta = self.cap.numbers
+        orders: Vector = (None,) * len(FILTER_ORDERS)
+        if epsilon is not None and delta > 0.0:
+            # One order's filter is (epsilon, delta/|orders|); which order is binding may depend on
+            # the answers, so the deltas add up (union bound).
+            each = delta / len(FILTER_ORDERS)
+            orders = tuple(_renyi_limit(epsilon, each, order) for order in FILTER_ORDERS)
         # Where the sum of pure losses stays within epsilon, the loss does so surely: no delta.
-        orders = (_renyi_limit(epsilon, delta, order) for order in FILTER_ORDERS)
-        return (_limit(epsilon), None, *orders)
+        return (_limit(epsilon), _limit(rho), *orders)
 
     def basic_limits(self) -> Vector | None:
         """The most that the sums of epsilon and delta may reach; None for a cap without delta."""
-        if not isinstance(self.cap, ApproxDP):
-            return None
-        return (_limit(self.cap.epsilon), _limit(self.cap.delta))
+        epsilon, _, delta = self.cap.numbers
+        return (_limit(epsilon), _limit(delta)) if delta > 0.0 else None
 
     def left(self, totals: Vector) -> list[int]:
         """Units left in each column that counts, negative where it is broken.

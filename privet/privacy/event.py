@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from privet._files import canonical
 from privet.errors import DeclarationError
-from privet.privacy.budget import ApproxDP, Budget
+from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
 
 VERSION = 1
@@ -91,7 +91,7 @@ class Event(ABC):
 
     def epsilon(self, delta: float) -> float:
         """Smallest known epsilon of this event alone at ``delta``; the claim's at its own delta."""
-        if isinstance(self.claim, ApproxDP) and delta == self.claim.delta:
+        if 0.0 < delta == self.claim.numbers.delta:
             return self._claimed_epsilon
         return self._by_its_curves(delta)
 

@@ -18,9 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import lru_cache
+from typing import ClassVar, Protocol
 
 from privet._checks import number_between
+from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.privacy.curves import (
     LARGEST,
@@ -115,6 +117,71 @@ class JacobianCurve(Curve):
         if self.profile_is_tight:
             return profile
         return min(profile, renyi_epsilon([self], delta))
+
+
+class Curved(Protocol):
+    """What the price depends on: the public facts of a loss, a frozen value."""
+
+    def __hash__(self) -> int:
+        """Equal facts have equal prices."""
+
+    @property
+    def family(self) -> str:
+        """Which proof covers it."""
+
+    @property
+    def classes(self) -> int:
+        """C."""
+
+    @property
+    def curvature_bound(self) -> float:
+        """c."""
+
+    def log_determinant_bound(self, q: float) -> float:
+        """The largest log-determinant that one row brings at ``q = R^2/(n Lam)``."""
+
+
+# -- how much noise a budget asks for, and how much regularization -----------------------
+#
+#     rho-zCDP       D = sqrt(2 (rho - constant k^2))
+#     (eps, delta)   the largest D whose profile (or converted Renyi bound) keeps delta
+
+
+def shift_within_rho(loss: Curved, q: float, rho: float) -> float:
+    """The largest ``D`` of at most ``rho`` together with the Jacobian; 0 if there is none."""
+    left = rho - zcdp_cost(loss.family, loss.classes, loss.curvature_bound * q)
+    return math.sqrt(2.0 * left) * (1.0 - 1e-15) if left > 0.0 else 0.0
+
+
+def shift_within_delta(loss: Curved, q: float, epsilon: float, delta: float) -> float:
+    """The largest ``D`` whose profile or Renyi bound keeps ``delta``; 0 if there is none."""
+    k = loss.curvature_bound * q
+    by_profile = largest(
+        lambda shift: JacobianCurve(loss.family, loss.classes, shift, k).delta(epsilon) <= delta
+    )
+    return max(by_profile, renyi_shift(loss.family, loss.classes, k, epsilon, delta))
+
+
+def floor_within_rho(loss: Curved, allowed: float) -> float:
+    """The largest ``q`` whose Jacobian costs at most ``allowed``."""
+    most = largest(lambda k: zcdp_cost(loss.family, loss.classes, k) <= allowed)
+    return most / loss.curvature_bound
+
+
+@lru_cache(maxsize=256)
+def floor_within_delta(loss: Curved, share: float, epsilon: float, delta: float) -> float:
+    """By the determinant where there is a profile, else by the noise of the rest of epsilon."""
+    if JacobianCurve(loss.family, loss.classes, 1.0, 0.0).has_profile:
+        allowed = share * epsilon
+        return largest(lambda q: loss.log_determinant_bound(q) <= allowed)
+    rest = (1.0 - share) * epsilon
+    wanted = renyi_shift(loss.family, loss.classes, 0.0, rest, delta)
+
+    def leaves_enough(q: float) -> bool:
+        k = loss.curvature_bound * q
+        return renyi_shift(loss.family, loss.classes, k, epsilon, delta) >= wanted
+
+    return largest(leaves_enough)
 
 
 def renyi_shift(family: str, classes: int, k: float, epsilon: float, delta: float) -> float:

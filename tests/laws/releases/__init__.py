@@ -10,7 +10,6 @@ from tests.laws.releases.registry import RELEASES, Draw, Published, Words
 #: A release in which the file's noise, bound or rule is at work.
 MODULES: dict[str, str] = {
     "objective": "logistic objective pure",
-    "gaussian_objective": "logistic objective gaussian zcdp",
     "gap": "logistic objective pure",
     "output": "logistic output gaussian zcdp",
     "regularization": "logistic output pure",
