@@ -3,18 +3,18 @@
 A double-precision sample carries its input in its last bits. So every release is rounded to
 multiples of ``2^j``, with ``j`` computed from public quantities, as the last step; and where the
 Gaussian noise is added to a value, it is drawn as an exact discrete Gaussian on that grid
-(Canonne, Kamath and Steinke 2020) by OpenDP, whose sampler uses integers only.
+(Canonne, Kamath and Steinke 2020; ``privet.exact_draws``) and added as a whole number.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from privet import exact_draws
 from privet._types import Array
-from privet.errors import MissingExtra
+from privet.randomness import Randomness
 
 # A grid a million times finer than the noise costs no accuracy.
 GRID_BITS = 20
@@ -45,49 +45,35 @@ def round_to_grid(values: Array, exponent: int) -> Array:
     return np.asarray(np.ldexp(np.rint(np.ldexp(values, -exponent)), exponent) + 0.0)
 
 
-def add_discrete_gaussian(values: Array, scale: float, exponent: int) -> Array:
+def add_discrete_gaussian(
+    values: Array, scale: float, exponent: int, randomness: Randomness
+) -> Array:
     """``values`` rounded to the grid plus exact discrete Gaussian noise of that ``scale``.
 
     The noise on the integers has parameter ``scale / 2^exponent``; rounding moves each coordinate
     by at most half a grid step, so the caller widens its sensitivity by ``2^exponent sqrt p``.
     """
-    dp = opendp("Exact Gaussian noise on a value")
-    steps = np.rint(np.ldexp(np.asarray(values, dtype=np.float64), -exponent))
-    # beyond the integers' range: clipping brings no two values further apart, wrapping would
-    integers = np.clip(steps, -LARGEST_STEP, LARGEST_STEP).astype(np.int64)
-    measurement = dp.m.make_gaussian(
-        dp.vector_domain(dp.atom_domain(T="i64")),
-        dp.l2_distance(T="f64"),
-        scale=math.ldexp(scale, -exponent),
-    )
-    noisy = np.array(measurement(integers.ravel().tolist()), dtype=np.float64)
-    return np.ldexp(noisy, exponent).reshape(integers.shape)
+    noise = exact_draws.discrete_gaussian(math.ldexp(scale, -exponent), values.size, randomness)
+    return _on_the_grid(values, noise, exponent)
 
 
-def add_discrete_laplace(values: Array, scale: float, exponent: int) -> Array:
+def add_discrete_laplace(
+    values: Array, scale: float, exponent: int, randomness: Randomness
+) -> Array:
     """``values`` rounded to the grid plus exact discrete Laplace noise of that ``scale``.
 
     Independent coordinates, ``P(noise = k 2^exponent)`` proportional to ``exp(-|k|
     2^exponent/scale)`` (Ghosh, Roughgarden and Sundararajan 2009). Values on the grid are not
     moved: a query of whole numbers needs no wider sensitivity where the exponent is at most 0.
     """
-    dp = opendp("Exact Laplace noise on a value")
+    noise = exact_draws.discrete_laplace(math.ldexp(scale, -exponent), values.size, randomness)
+    return _on_the_grid(values, noise, exponent)
+
+
+def _on_the_grid(values: Array, noise: exact_draws.Whole, exponent: int) -> Array:
+    """Steps of the grid plus steps of noise, added as whole numbers."""
     steps = np.rint(np.ldexp(np.asarray(values, dtype=np.float64), -exponent))
+    # beyond the integers' range: clipping brings no two values further apart, wrapping would
     integers = np.clip(steps, -LARGEST_STEP, LARGEST_STEP).astype(np.int64)
-    measurement = dp.m.make_laplace(
-        dp.vector_domain(dp.atom_domain(T="i64")),
-        dp.l1_distance(T="i64"),
-        scale=math.ldexp(scale, -exponent),
-    )
-    noisy = np.array(measurement(integers.ravel().tolist()), dtype=np.float64)
+    noisy = (integers.ravel() + noise).astype(np.float64)
     return np.ldexp(noisy, exponent).reshape(integers.shape)
-
-
-def opendp(purpose: str) -> Any:
-    """OpenDP's prelude, imported only when noise is drawn: it is a large compiled library."""
-    try:
-        import opendp.prelude as dp
-    except ImportError as error:
-        raise MissingExtra(f"{purpose} needs OpenDP. Install the extra 'opendp'.") from error
-    dp.enable_features("contrib")
-    return dp

@@ -48,8 +48,8 @@ class Randomness(ABC):
     def draw(self, law: Drawn, k: int) -> Array:
         """``k`` independent draws, shape (k, dimension).
 
-        Every noise that is not OpenDP's passes this door, so a source that writes down what is
-        drawn sees all of it: kind, scale, dimension and number.
+        Every noise that is a floating-point sample passes this door, so a source that writes down
+        what is drawn sees all of it: kind, scale, dimension and number.
         """
         return law.from_words(self, k)
 

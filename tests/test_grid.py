@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, norm
 
-from privet.errors import MissingExtra
 from privet.grid import GRID_BITS, add_discrete_gaussian, grid_exponent, round_to_grid
+from privet.randomness import SystemRandomness
 
 numbers = st.floats(-1e9, 1e9)
 exponents = st.integers(-60, 10)
@@ -48,7 +46,7 @@ def test_there_is_no_negative_zero(value: float, exponent: int) -> None:
 
 def test_discrete_noise_stays_on_the_grid() -> None:
     values = np.array([[0.1, -7.3], [1e-9, 3.0]])
-    noisy = add_discrete_gaussian(values, 0.5, -22)
+    noisy = add_discrete_gaussian(values, 0.5, -22, SystemRandomness())
     assert noisy.shape == values.shape
     assert (noisy * 2.0**22 == np.rint(noisy * 2.0**22)).all()
     assert not np.signbit(noisy[noisy == 0.0]).any()
@@ -57,7 +55,7 @@ def test_discrete_noise_stays_on_the_grid() -> None:
 def test_discrete_noise_has_its_variance_and_center() -> None:
     """Fresh draws; two-sided false alarm rate 1e-6 in all; 5 % less noise would be refused."""
     k, scale, center = 20_000, 0.75, 4.0
-    noise = add_discrete_gaussian(np.full(k, center), scale, -12) - center
+    noise = add_discrete_gaussian(np.full(k, center), scale, -12, SystemRandomness()) - center
     squares = float((noise**2).sum()) / scale**2
     assert chi2.ppf(1e-7, k) < squares < chi2.isf(1e-7, k)
     assert not chi2.ppf(1e-7, k) < squares * 0.9**2 < chi2.isf(1e-7, k)
@@ -67,7 +65,7 @@ def test_discrete_noise_has_its_variance_and_center() -> None:
 def test_a_coarse_grid_shows_the_discrete_law() -> None:
     """At sigma of one step: probabilities proportional to ``exp(-z^2/2)`` on the integers."""
     k = 20_000
-    drawn = add_discrete_gaussian(np.zeros(k), 1.0, 0)
+    drawn = add_discrete_gaussian(np.zeros(k), 1.0, 0, SystemRandomness())
     support = np.arange(-12, 13)
     weights = np.exp(-0.5 * support**2)
     expected = weights[support == 0][0] / weights.sum()
@@ -77,14 +75,6 @@ def test_a_coarse_grid_shows_the_discrete_law() -> None:
 
 def test_the_far_end_of_the_integers_is_clipped_not_wrapped() -> None:
     """Clipping keeps distances, so the sensitivity; a wrapped integer would not."""
-    noisy = add_discrete_gaussian(np.array([1e30, -1e30]), 1.0, 0)
+    noisy = add_discrete_gaussian(np.array([1e30, -1e30]), 1.0, 0, SystemRandomness())
     assert noisy[0] > 1e18
     assert noisy[1] < -1e18
-
-
-def test_without_opendp_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in [name for name in sys.modules if name.split(".")[0] == "opendp"]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "opendp", None)
-    with pytest.raises(MissingExtra, match="extra 'opendp'"):
-        add_discrete_gaussian(np.zeros(1), 1.0, -20)

@@ -26,7 +26,6 @@ PACKAGES = (
     ("matplotlib", "pictures", False),
     ("jinja2", "reports", False),
     ("pyarrow", "CSV and Parquet files", False),
-    ("opendp", "exact noise on values and counts", False),
 )
 
 

@@ -17,16 +17,10 @@ from contextvars import ContextVar
 from typing import Any
 
 from privet.errors import DeclarationError, LedgerError, PrivetError, PrivetWarning, warn
-from privet.grid import opendp
 from privet.ledger.fits import charged_words
 from privet.ledger.ledger import Ledger
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Receipt
-
-#: Mechanisms whose Gaussian noise is a floating-point sample: it is not added to a released value.
-SAMPLED = ("objective", "function")
-#: Mechanisms that count or choose exactly, whatever the noise.
-EXACT = ("histogram", "selection", "distinguishing")
 
 
 class Note(str):
@@ -43,16 +37,6 @@ def add_note(error: BaseException, text: str) -> None:
 def notes(error: BaseException) -> list[str]:
     """Privet's own notes on an exception; those of other packages may quote values."""
     return [note for note in getattr(error, "__notes__", ()) if isinstance(note, Note)]
-
-
-def require_noise(event: Event) -> None:
-    """Refuse, before a charge, noise that cannot be drawn on this machine."""
-    for part in event.parts:
-        require_noise(part)
-    drawn = ("gaussian" in event.noise or "discrete" in event.noise) and not event.parts
-    exact = drawn and event.mechanism not in SAMPLED
-    if event.private and (exact or event.mechanism in EXACT):
-        opendp(f"The noise of this release ({event.mechanism})")
 
 
 #: The charges that somebody wants to know of, begun in this context.
@@ -84,7 +68,6 @@ class Charge:
         self._noted = False
 
     def __enter__(self) -> Charge:
-        require_noise(self.event)
         if self.ledger is not None:
             seen = _SEEN.get()
             if seen is not None:

@@ -81,7 +81,7 @@ class HistogramDesign(ReleaseDesign):
         """Counts of any shape plus independent noise. Charge the event before this."""
         if randomness.secure:
             add = add_discrete_laplace if self.kind == "laplace" else add_discrete_gaussian
-            return add(counts.astype(np.float64), self.scale, self.exponent)
+            return add(counts.astype(np.float64), self.scale, self.exponent, randomness)
         noise = self.law.sample(randomness, counts.size).reshape(counts.shape)
         return round_to_grid(counts + noise, self.exponent)
 

@@ -2,9 +2,9 @@
 
 A ``Release`` is a frozen value of public declarations. Its ``design`` answers the privacy question
 without data: the event that is charged, and every draw of noise that the run will make. The run
-takes no number that is not in the design and draws through one door, ``Randomness.draw`` (or
-OpenDP's exact samplers, behind ``add_noise``), so a source that writes down what is drawn from it
-can be held against the design. A release holds no rows, no noise and no generator.
+takes no number that is not in the design and draws through one door, ``Randomness.draw`` (or the
+exact samplers of ``privet.exact_draws``, behind ``add_noise``), so a source that writes down what
+is drawn from it can be held against the design. A release holds no rows, no noise and no generator.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Each = Literal["release", "answer", "epoch", "query", "correction", "run"]
 class Draw:
     """``count`` draws of a law on ``dimension`` coordinates, in each ``each``.
 
-    Where ``exponent`` is given, the draws of the operating system's source are OpenDP's: exact, on
-    the grid ``2^exponent``. A ``choice`` decides something instead of being added to a number that
-    is released; OpenDP's choices have no grid, so they are marked ``exact`` alone.
+    Where ``exponent`` is given, the draws of the operating system's source are exact, on the
+    grid ``2^exponent``. A ``choice`` decides something instead of being added to a number that
+    is released; exact choices have no grid, so they are marked ``exact`` alone.
     """
 
     kind: str
@@ -68,7 +68,7 @@ def add_noise(values: Array, noise: Noise, exponent: int, randomness: Randomness
     a seeded source, is a floating-point sample, rounded together with the value.
     """
     if noise.kind == "gaussian" and randomness.secure:
-        return add_discrete_gaussian(values, noise.scale, exponent)
+        return add_discrete_gaussian(values, noise.scale, exponent, randomness)
     sample = noise.sample(randomness, values.size // noise.dimension)
     return round_to_grid(values + sample.reshape(values.shape), exponent)
 

@@ -21,10 +21,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from privet import exact_draws
 from privet._checks import positive, positive_whole
 from privet._types import Array
 from privet.errors import DeclarationError
-from privet.grid import opendp
 from privet.mechanisms.release import Draw, Release, ReleaseDesign, draw
 from privet.noise import Exponential, Gumbel, Law
 from privet.privacy import Budget
@@ -60,7 +60,7 @@ class SelectionDesign(ReleaseDesign):
         """What is exact."""
         if not self.event.private:
             return "floating-point noise on the scores from a seed: not private"
-        return "exact for the scores as given (OpenDP)"
+        return "exact for the scores as given"
 
     def choose(self, scores: Any, randomness: Randomness) -> int:
         """The index of a high score. Charge the event before this."""
@@ -133,17 +133,9 @@ class Selection(Release):
 def noisy_max(values: Array, law: Law, randomness: Randomness) -> int:
     """The place of the largest value plus noise: Gumbel is the exponential mechanism.
 
-    Exponential noise is permute-and-flip. Secure draws are OpenDP's, exact for the values as given;
+    Exponential noise is permute-and-flip. Secure draws are exact for the values as given,
     seeded ones are floating-point.
     """
     if not randomness.secure:
         return int(np.argmax(values + law.sample(randomness, 1)[0]))
-    dp = opendp("An exact private selection")
-    measure = {Gumbel.kind: dp.zero_concentrated_divergence, Exponential.kind: dp.max_divergence}
-    chosen = dp.m.make_noisy_max(
-        dp.vector_domain(dp.atom_domain(T="f64", nan=False)),
-        dp.linf_distance(T="f64"),
-        measure[law.kind](),
-        scale=law.scale,
-    )
-    return int(chosen(values.tolist()))
+    return exact_draws.largest(values, law.scale, randomness, gumbel=law.kind == Gumbel.kind)

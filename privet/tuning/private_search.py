@@ -22,7 +22,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from privet._types import Array
-from privet.grid import opendp
 from privet.ledger.charge import Charge, check_ledger
 from privet.ledger.ledger import Ledger
 from privet.mechanisms.search import Index, SearchDesign
@@ -176,8 +175,6 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         rows = SearchRows(data, labels, classes.tolist())
         self._check_candidates(rows, design, candidates)
         advise(candidates)
-        if event.private:
-            opendp("A private choice")  # where it is missing, before the charge
         charge = Charge(self.ledger, self.dataset, event)
         with charge:
             encode_labels(labels, classes)  # an undeclared label is refused wherever its row is

@@ -179,7 +179,7 @@ def test_the_declared_sensitivities_are_reached() -> None:
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.kind)
 def test_the_exact_sampler_has_the_declared_law(budget: object) -> None:
-    """OpenDP's draws and the seeded ones against the declared standard deviation and tail."""
+    """The exact draws and the seeded ones against the declared standard deviation and tail."""
     mechanism = Histogram(20_000, budget)  # type: ignore[arg-type]
     zero = np.zeros(20_000, dtype=np.int64)
     for values in (

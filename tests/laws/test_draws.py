@@ -26,6 +26,7 @@ every_release = pytest.mark.parametrize("name", RELEASES)
 READERS = {
     "randomness.py",
     "noise.py",
+    "exact_draws.py",
     "mechanisms/distinguishing.py",
     "mechanisms/sparse_vector.py",
     "features/fourier.py",
@@ -70,7 +71,7 @@ def test_the_draws_are_those_of_the_event(name: str, seed: int) -> None:
 
 
 def on_the_grid(draw: Draw) -> Facts:
-    """What OpenDP is asked for: the scale in steps of the grid, and how many numbers."""
+    """What exact samplers are asked for: the scale in steps of the grid, and how many numbers."""
     kind, numbers = draw.kind.removeprefix("independent "), draw.dimension * draw.count
     if draw.choice:
         return kind, 1, numbers, draw.scale
@@ -83,7 +84,7 @@ def on_the_grid(draw: Draw) -> Facts:
 
 @every_release
 def test_the_draws_in_earnest_are_those_of_the_event(name: str) -> None:
-    """The same from the operating system's source, where OpenDP draws what it can draw exactly."""
+    """The same from the operating system's source, where what can be drawn exactly is."""
     with watching() as record:
         published = RELEASES[name](None)
     claimed = published.claim(record.words)

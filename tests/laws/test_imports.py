@@ -26,6 +26,7 @@ BELOW_MECHANISMS = WORDS | {
     "minimize",
     "randomness",
     "noise",
+    "exact_draws",
     "grid",
     "privacy",
 }
@@ -42,7 +43,8 @@ BELOW_EDGES = BELOW_USES | {
 }
 
 #: What each room may open. Imports go downward, and among the lower rooms only along the chains
-#: losses < risk < minimize, schema < rows < minimize, randomness < noise.
+#: losses < risk < minimize, schema < rows < minimize, randomness < noise, randomness < exact_draws
+#: < grid.
 ROOMS: dict[str, set[str]] = {
     "_files": set(),
     "errors": set(),
@@ -59,9 +61,10 @@ ROOMS: dict[str, set[str]] = {
     "minimize": WORDS | {"losses", "rows", "risk"},
     "randomness": WORDS,
     "noise": WORDS | {"randomness"},
-    "grid": WORDS,
+    "exact_draws": WORDS | {"randomness"},
+    "grid": WORDS | {"randomness", "exact_draws"},
     "privacy": WORDS | {"bisection"},
-    "ledger": WORDS | {"bisection", "grid", "privacy"},
+    "ledger": WORDS | {"bisection", "privacy"},
     "statement": WORDS | {"bisection", "privacy", "ledger"},
     "mechanisms": BELOW_MECHANISMS,
     "features": WORDS | {"rows", "randomness", "privacy"},

@@ -1,7 +1,7 @@
-"""Law 9 on the operating system's path: all of OpenDP's noise reaches the release.
+"""Law 9 on the operating system's path: all of the exact noise reaches the release.
 
-OpenDP draws on a public grid. Known steps of that grid, in place of its noise, move the published
-numbers by just as many steps: nothing is scaled after it was drawn.
+Exact noise is drawn on a public grid. Known steps of that grid, in place of its noise, move the
+published numbers by just as many steps: nothing is scaled after it was drawn.
 """
 
 from __future__ import annotations

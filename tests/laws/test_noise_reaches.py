@@ -70,7 +70,7 @@ def test_without_noise_something_else_is_published(name: str) -> None:
 
 @every_release
 def test_in_earnest_noise_is_published_too(name: str) -> None:
-    """The operating system's path, with and without OpenDP's noise and the laws' own."""
+    """The operating system's path, with and without the exact noise and the laws' own."""
     with watching(times(0.0), silent=True):
         exact = RELEASES[name](None)
     assert distance(exact, RELEASES[name](None)) > 0.0

@@ -308,7 +308,7 @@ def test_the_draws_are_those_of_the_design(name: str, budget: Budget, seed: int)
 
 @every_case
 def test_the_draws_in_earnest_are_those_of_the_design(name: str, budget: Budget) -> None:
-    """OpenDP draws what the design says it draws, on the grid of the design."""
+    """What is drawn exactly is what the design says, on the grid of the design."""
     with watching() as record:
         _, times = CASES[name].released(budget, seed=None)
     claimed = promised(CASES[name].design(budget, seed=None), times)

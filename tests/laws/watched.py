@@ -1,7 +1,7 @@
 """A source of randomness that writes down what is drawn from it, and may change it.
 
 Seeded sources and the operating system's are replaced by subclasses of themselves, so the draws are
-the real ones. OpenDP's samplers are watched where they are made.
+the real ones. Exact samplers are watched where they are called.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import opendp.measurements
-import opendp.prelude as dp
 import pytest
 
-from privet import randomness
+from privet import exact_draws, randomness
 from privet.randomness import Drawn, InsecureSeed, Randomness, Shape, SystemRandomness
 from tests.laws.releases import Draw, Words
 from tests.laws.releases.registry import Array
@@ -26,7 +24,7 @@ Change = Callable[[int, Draw, Array], Array]
 
 @dataclass
 class Record:
-    """Draws in their order, words read apart from them, and what OpenDP was asked for."""
+    """Draws in their order, words read apart from them, and what was drawn exactly."""
 
     draws: list[Draw] = field(default_factory=list)
     words: Words = field(default_factory=list)
@@ -37,11 +35,8 @@ class Record:
 def _watched(kind: type[Randomness], record: Record, change: Change) -> type[Randomness]:
     class Watched(kind):  # type: ignore[misc, valid-type]
         def draw(self, law: Drawn, k: int) -> Array:
-            record.inside += 1
-            try:
+            with _inside(record):
                 sample = super().draw(law, k)
-            finally:
-                record.inside -= 1
             draw = Draw(law.kind, law.scale, law.dimension, k)
             record.draws.append(draw)
             return change(len(record.draws) - 1, draw, sample)
@@ -55,33 +50,50 @@ def _watched(kind: type[Randomness], record: Record, change: Change) -> type[Ran
     return Watched
 
 
-def _exact(kind: str, record: Record, real: Any, *, silent: bool, steps: int) -> Any:
-    """A maker of OpenDP measurements that writes down scale and numbers of each use."""
+@contextmanager
+def _inside(record: Record) -> Iterator[None]:
+    """What a draw reads is the draw's."""
+    record.inside += 1
+    try:
+        yield
+    finally:
+        record.inside -= 1
 
-    def make(domain: Any, metric: Any, *rest: Any, scale: float) -> Any:
-        measurement = real(domain, metric, *rest, scale=scale)
-        name = kind
-        if rest:
-            name = "gumbel" if rest[0] == dp.zero_concentrated_divergence() else "exponential"
 
-        def use(values: list[Any]) -> Any:
-            record.exact.append((name, scale, len(values)))
-            if not silent:
-                return measurement(values)
-            if rest:
+def _whole(kind: str, record: Record, *, silent: bool, steps: int) -> Any:
+    """An exact sampler of whole numbers that writes down the scale and how many."""
+    real = getattr(exact_draws, f"discrete_{kind}")
+
+    def draw(scale: float, count: int, source: Randomness) -> Any:
+        if not record.inside:
+            record.exact.append((kind, scale, count))
+        with _inside(record):
+            if silent:
+                return steps * np.arange(1, count + 1)
+            return real(scale, count, source)
+
+    return draw
+
+
+def _choice(record: Record, *, silent: bool) -> Any:
+    """The exact choice, which writes down its noise, scale and number of values."""
+    real = exact_draws.largest
+
+    def choose(values: Array, scale: float, source: Randomness, *, gumbel: bool) -> int:
+        record.exact.append(("gumbel" if gumbel else "exponential", scale, len(values)))
+        with _inside(record):
+            if silent:
                 return int(np.argmax(values))
-            return [value + steps * place for place, value in enumerate(values, start=1)]
+            return real(values, scale, source, gumbel=gumbel)
 
-        return use
-
-    return make
+    return choose
 
 
 @contextmanager
 def watching(
     change: Change | None = None, *, silent: bool = False, steps: int = 0
 ) -> Iterator[Record]:
-    """Watch every draw; ``change`` may alter those of a source, ``silent`` takes OpenDP's away.
+    """Watch every draw; ``change`` may alter those of a source, ``silent`` takes exact ones away.
 
     In their place come ``steps`` of the grid for the first number, twice as many for the second ...
     """
@@ -90,9 +102,8 @@ def watching(
     with pytest.MonkeyPatch.context() as patch:
         for kind in (InsecureSeed, SystemRandomness):
             patch.setattr(randomness, kind.__name__, _watched(kind, record, kept))
-        for name in ("gaussian", "laplace", "noisy_max"):
-            maker = f"make_{name}"
-            real = getattr(opendp.measurements, maker)
-            made = _exact(name, record, real, silent=silent, steps=steps)
-            patch.setattr(opendp.measurements, maker, made)
+        for kind in ("gaussian", "laplace"):
+            made = _whole(kind, record, silent=silent, steps=steps)
+            patch.setattr(exact_draws, f"discrete_{kind}", made)
+        patch.setattr(exact_draws, "largest", _choice(record, silent=silent))
         yield record

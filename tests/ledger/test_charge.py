@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import privet
 from privet import ZCDP, Ledger, LogisticRegression, PureDP
 from privet.errors import BudgetExceeded, DeclarationError, PrivetWarning
 from privet.kernels import InteractivePredictor
@@ -105,58 +102,3 @@ def test_a_journal_that_cannot_be_written_is_refused_uncharged(
     with pytest.raises(DeclarationError, match="journal cannot be written"):
         model.fit(x, (x[:, 0] > 0).astype(int))
     assert ledger.remaining("people") == 1.0
-
-
-WITHOUT_OPENDP = """
-import sys
-sys.modules["opendp"] = sys.modules["opendp.prelude"] = None
-import warnings
-warnings.simplefilter("ignore")
-import numpy as np
-from privet import *
-from privet.errors import MissingExtra
-from privet.evaluation import evaluate
-from privet.inference import confidence_intervals
-from privet.kernels import KernelSVC
-from privet.models import LargeMarginGaussian
-x = np.random.default_rng().uniform(-0.5, 0.5, size=(600, 2))
-y = (x[:, 0] > 0).astype(int)
-ledger = Ledger("sqlite:///budget.db")
-ledger.open("people", ZCDP(100.0))
-account = dict(ledger=ledger, dataset="people")
-other = dict(training_rows=False, **account)
-wide = dict(standardize="private", column_bounds=(-1.0, 1.0))
-released = LogisticRegression(ZCDP(2.0)).fit(x, y)
-tries = {
-    "output": lambda: LogisticRegression(ZCDP(2.0), mechanism="output", **account).fit(x, y),
-    "standardized": lambda: LinearSVC(ZCDP(2.0), **wide, **account).fit(x, y),
-    "centers": lambda: LargeMarginGaussian(ZCDP(2.0), components=2, **account).fit(x, y),
-    "kernel": lambda: KernelSVC(ZCDP(2.0), mechanism="output", **account).fit(x, y),
-    "evaluation": lambda: evaluate(released, x, y, budget=ZCDP(2.0), **other),
-}
-for name, attempt in tries.items():
-    try:
-        attempt()
-    except MissingExtra:
-        print(name, ledger.remaining("people"))
-LogisticRegression(ZCDP(2.0), **account).fit(x, y)  # needs none
-print("objective", ledger.remaining("people"))
-"""
-
-
-def test_a_missing_package_is_found_before_the_charge(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_OPENDP],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(Path(privet.__file__).parent.parent), "PATH": ""},
-    )
-    assert done.stdout.split("\n")[:-1] == [
-        "output 100.0",
-        "standardized 100.0",
-        "centers 100.0",
-        "kernel 100.0",
-        "evaluation 100.0",
-        "objective 98.0",
-    ], done.stderr

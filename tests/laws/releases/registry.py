@@ -85,7 +85,7 @@ def published(
 
 
 def added(event: Event, dimension: int, count: int = 1) -> Draw:
-    """The event's noise, added to a value: OpenDP's where it is Gaussian."""
+    """The event's noise, added to a value: exact where it is Gaussian."""
     return Draw(event.noise, event.scale, dimension, count, exact=event.noise == "gaussian")
 
 
