@@ -11,7 +11,6 @@ ratio of determinants (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9). With 
     "exact"          the same without the floor; refuses where no scale keeps eps
     "wang2018"       eps - logdet bound, over D R             (Wang, Kifer and Lee 2018, Theorem 1)
     "chaudhuri2011"  Algorithm 2 with its branch, in units of R
-    "chaudhuri2008"  no Jacobian term: private for logistic loss and n Lam >= 2 R^2/eps only
 
 The exact bound is the loss's ``privacy_loss_bound(a, q)``. Gaussian noise is calibrated in
 ``privet.privacy.jacobian``, proved in ``gaussian_objective.proof.md``.
@@ -59,14 +58,15 @@ from privet.rows import Rows
 
 # Extra noise of less than this share of the main noise's effect is not worth a larger ridge.
 VISIBLE = 0.1
-CALIBRATIONS = (None, "exact", "wang2018", "chaudhuri2011", "chaudhuri2008")
+CALIBRATIONS = (None, "exact", "wang2018", "chaudhuri2011")
+#: Rules of papers that are not private; the repository keeps them for comparison.
+REFUTED = ("chaudhuri2008", "pathak2010")
 _EXACT = "privet/mechanisms/objective.proof.md (refines Chaudhuri et al. 2011, Theorem 9)"
 _THEOREMS = {
     None: _EXACT,
     "exact": _EXACT,
     "wang2018": "Wang, Kifer and Lee 2018, Theorem 1",
     "chaudhuri2011": "Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9",
-    "chaudhuri2008": "Chaudhuri and Monteleoni 2008, Theorem 2, without its missing condition",
     "gaussian": "privet/mechanisms/gaussian_objective.proof.md",
 }
 
@@ -97,6 +97,12 @@ class ObjectivePerturbation(Mechanism):
         super().__post_init__()
         if not (0.0 < self.jacobian_share < 1.0 and 0.0 < self.default_factor < math.inf):
             raise DeclarationError("jacobian_share and default_factor must be positive shares.")
+        if self.calibration in REFUTED:
+            raise DeclarationError(
+                f"calibration={self.calibration!r} is not private and was removed from the "
+                f"library; the repository keeps it for comparison in "
+                f"reproduce/{self.calibration}.py. Leave calibration=None."
+            )
         if self.calibration not in CALIBRATIONS:
             names = ", ".join(repr(name) for name in CALIBRATIONS)
             raise DeclarationError(f"calibration must be one of {names}, got {self.calibration!r}.")
@@ -169,7 +175,6 @@ class ObjectivePerturbation(Mechanism):
             noise,
             PureCurve(epsilon),
             _THEOREMS[self.calibration],
-            found.why_not_private,
         )
 
     def _gaussian(self, kept: Reserve, n: int, p: int) -> Calibrated:
@@ -273,7 +278,6 @@ class Rate:
 
     a: float
     regularization: float
-    why_not_private: str = ""
 
 
 def laplace_rate(
@@ -293,12 +297,7 @@ def laplace_rate(
         return Rate(left / loss.difference_bound, lam)
     if not isinstance(loss, MarginLoss):
         raise DeclarationError(f"calibration={calibration!r} is for two-class losses only.")
-    if calibration == "chaudhuri2011":
-        return _chaudhuri2011(loss, epsilon, n, lam, norm_bound)
-    a = epsilon / loss.difference_bound
-    covered = loss.privacy_loss_bound(a, q) <= epsilon
-    reason = "" if covered else "Chaudhuri and Monteleoni 2008 omits the Jacobian term"
-    return Rate(a, lam, reason)
+    return _chaudhuri2011(loss, epsilon, n, lam, norm_bound)
 
 
 def exact_rate(loss: Loss, epsilon: float, q: float) -> float:

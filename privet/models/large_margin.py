@@ -193,12 +193,6 @@ class LargeMarginGaussian(PrivateLinearClassifier):
     ) -> Mechanism:
         if weights is not None:  # a component weighs what its class weighs
             weights = tuple(np.repeat(weights, int(self.components)).tolist())
-        if self.calibration == "pathak2010":
-            raise DeclarationError(
-                "calibration='pathak2010' is not private and was removed from the library; the "
-                "repository keeps it for comparison in reproduce/pathak2010.py. Leave "
-                "calibration=None."
-            )
         made = super()._mechanism(n_classes, weights, budget)
         if isinstance(made, ObjectivePerturbation):
             return replace(made, jacobian_share=JACOBIAN_SHARE, default_factor=DEFAULT_FACTOR)

@@ -30,7 +30,7 @@ class LogisticRegression(PrivateLinearClassifier):
         Where the noise goes: into the objective (more accurate) or onto the minimizer.
     noise : "auto", "laplace" or "gaussian", default "auto"
         By the budget's kind; the smaller one where both are allowed.
-    calibration : None, "exact", "wang2018", "chaudhuri2011" or "chaudhuri2008", default None
+    calibration : None, "exact", "wang2018" or "chaudhuri2011", default None
         None is the tightest proved rule. The others are for comparison and audits.
     regularization : float or "auto", default "auto"
         Lam of the mean objective; "auto" is a public rule that reads no data. A value below the
@@ -190,7 +190,7 @@ class LinearSVC(PrivateLinearClassifier):
         Where the noise goes: into the objective (more accurate) or onto the minimizer.
     noise : "auto", "laplace" or "gaussian", default "auto"
         By the budget's kind; the smaller one where both are allowed.
-    calibration : None, "exact", "wang2018", "chaudhuri2011" or "chaudhuri2008", default None
+    calibration : None, "exact", "wang2018" or "chaudhuri2011", default None
         None is the tightest proved rule. The others are for comparison and audits.
     regularization : float or "auto", default "auto"
         Lam of the mean objective; "auto" is a public rule that reads no data. A value below the

@@ -16,6 +16,7 @@ from privet.errors import InfeasibleBudget, RegularizationRaised
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
+from reproduce.chaudhuri2008 import ChaudhuriMonteleoni2008
 from tests.planted.bugs import NormForSquare
 from tests.strategies import name_of
 
@@ -36,12 +37,17 @@ def design_of(mechanism: ObjectivePerturbation | OutputPerturbation, n: int, m: 
         return mechanism.design(n, m)
 
 
-def designs(loss: Loss, calibration: str | None, ridges: int) -> Iterator[Design]:
+def designs(
+    loss: Loss,
+    calibration: str | None,
+    ridges: int,
+    kind: type[ObjectivePerturbation] = ObjectivePerturbation,
+) -> Iterator[Design]:
     """Every design of the grid that the calibration accepts."""
     for bound in BOUNDS:
         for epsilon in EPSILONS:
             for ridge in np.geomspace(0.05, 1e3, ridges):
-                mechanism = ObjectivePerturbation(
+                mechanism = kind(
                     loss,
                     PureDP(epsilon),
                     norm_bound=bound,
@@ -99,9 +105,7 @@ def test_two_per_cent_less_noise_is_found(loss: Loss) -> None:
 
 def test_the_2008_calibration_leaks() -> None:
     """Chaudhuri and Monteleoni 2008, Theorem 2: n Lam = 0.1, eps = 0.1, loss 1.2278 at output 0."""
-    mechanism = ObjectivePerturbation(
-        Logistic(), PureDP(0.1 / 0.99), regularization=0.1, calibration="chaudhuri2008"
-    )
+    mechanism = ChaudhuriMonteleoni2008(Logistic(), PureDP(0.1 / 0.99), regularization=0.1)
     design = mechanism.design(1, 1)
     first = WeightedTable(np.array([[1.0]]), np.array([1]), np.ones(1))
     second = WeightedTable(np.array([[0.0]]), np.array([1]), np.ones(1))
@@ -114,7 +118,7 @@ def test_the_2008_calibration_leaks() -> None:
 def test_the_2008_calibration_is_stamped_wherever_it_leaks() -> None:
     for loss in MARGIN_LOSSES:
         ratios = []
-        for design in designs(loss, "chaudhuri2008", 5):
+        for design in designs(loss, None, 5, ChaudhuriMonteleoni2008):
             ratio = relative_loss(design)
             assert ratio <= 1.0 or not design.event.private
             ratios.append(ratio)

@@ -6,6 +6,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -16,11 +17,13 @@ from privet.errors import DeclarationError, InfeasibleBudget, RegularizationRais
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, Softmax
 from privet.mechanisms import MECHANISMS, Design, Mechanism, ObjectivePerturbation
 from privet.mechanisms.gap import output_gap, reserve
+from privet.mechanisms.objective import REFUTED
 from privet.mechanisms.output import DISCRETE_SLACK
 from privet.noise import Gaussian, SphericalLaplace
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import gaussian_delta, renyi_epsilon
 from privet.privacy.jacobian import JacobianCurve
+from reproduce.chaudhuri2008 import ChaudhuriMonteleoni2008
 from tests.strategies import EACH_SPENDING, LOSS_CASES, budgets, epsilons, mechanism, name_of
 
 N, M = 500, 3
@@ -348,19 +351,31 @@ def test_a_papers_calibration_is_covered_and_no_smaller(name: str, loss: Loss, l
 def test_chaudhuri2008_is_private_exactly_from_its_condition_on() -> None:
     """No Jacobian term: right for logistic loss from ``n Lam = 2 R^2/eps`` on, wrong before."""
     edge = 2.0 / (N * 0.99)
-    above, below = (paper("chaudhuri2008", Logistic(), edge * f) for f in (1.001, 0.999))
+
+    def theirs(loss: Loss, lam: float) -> Design:
+        return ChaudhuriMonteleoni2008(loss, PureDP(1.0), regularization=lam).design(N, M)
+
+    above, below = (theirs(Logistic(), edge * f) for f in (1.001, 0.999))
     assert above.main.scale == below.main.scale == pytest.approx(2.0 / 0.99, rel=1e-12)
     assert above.event.private
     assert not below.event.private
     assert "Jacobian" in below.event.why_not_private
     assert pure_cost(below) > 0.99
-    assert not paper("chaudhuri2008", HuberHinge(), 100.0).event.private
-
-
-@pytest.mark.parametrize("name", ["chaudhuri2011", "chaudhuri2008"])
-def test_a_papers_calibration_for_two_classes_refuses_more(name: str) -> None:
+    assert not theirs(HuberHinge(), 100.0).event.private
     with pytest.raises(DeclarationError, match="two-class"):
-        paper(name, Softmax(3), 1.0)
+        theirs(Softmax(3), 1.0)
+
+
+def test_a_papers_calibration_for_two_classes_refuses_more() -> None:
+    with pytest.raises(DeclarationError, match="two-class"):
+        paper("chaudhuri2011", Softmax(3), 1.0)
+
+
+@pytest.mark.parametrize("name", REFUTED)
+def test_a_refuted_rule_is_refused_and_says_where_it_went(name: str) -> None:
+    with pytest.raises(DeclarationError, match=rf"not private .* reproduce/{name}\.py"):
+        paper(name, Logistic(), 1.0)
+    assert find_spec(f"reproduce.{name}") is not None
 
 
 def test_an_unknown_calibration_is_refused() -> None:

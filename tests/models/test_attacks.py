@@ -10,9 +10,10 @@ import scipy.sparse as sp
 
 from privet import ZCDP, ApproxDP, Ledger, LinearSVC, LogisticRegression, PureDP, load
 from privet.errors import BudgetExceeded, DataError, DeclarationError, InfeasibleBudget, LedgerError
-from privet.losses import JointHuber
+from privet.losses import JointHuber, Logistic
 from privet.mechanisms import ObjectivePerturbation
 from privet.privacy.curves import GaussianCurve
+from reproduce.chaudhuri2008 import ChaudhuriMonteleoni2008
 from tests.models.tables import two_classes
 from tests.test_store import rewritten, saved
 
@@ -76,9 +77,11 @@ def test_sparse_indices_outside_the_table_are_refused(index: int) -> None:
 
 def test_a_ledger_refuses_what_is_not_private(ledger: Ledger) -> None:
     x, y = two_classes()
-    leaking: dict[str, Any] = {"calibration": "chaudhuri2008", "regularization": 1e-6}
-    model = LogisticRegression(0.1, **leaking, ledger=ledger, dataset="people")
-    with pytest.raises(LedgerError, match="not private"):
+    leaking = ChaudhuriMonteleoni2008(Logistic(), PureDP(0.1), regularization=1e-6)
+    with pytest.raises(LedgerError, match=r"not private.*Jacobian"):
+        ledger.reserve("people", leaking.event(400, 4))
+    model = LogisticRegression(0.1, insecure_seed=1, ledger=ledger, dataset="people")
+    with pytest.raises(DeclarationError, match="seeded"):
         model.fit(x, y)
     assert not hasattr(model, "coef_")
     seeded = LogisticRegression(0.1, insecure_seed=1)._mechanism(2, None).event(400, 4)

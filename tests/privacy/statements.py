@@ -14,6 +14,7 @@ from privet.privacy import Budget, Event
 from privet.privacy.compose import together
 from privet.privacy.guarantee import Guarantee, Receipt
 from privet.statement import Facts, File, statement_facts
+from reproduce.chaudhuri2008 import ChaudhuriMonteleoni2008
 
 ASSUMED = ("the number of rows and columns", "each row's features, clipped to norm 1")
 
@@ -46,7 +47,7 @@ KINDS: dict[str, Callable[[], Guarantee]] = {
     "composite": lambda: composite(PureDP(1.0)),
     "seeded": lambda: guarantee(event(PureDP(0.5), insecure_seed=1)),
     "unproved": lambda: guarantee(
-        event(PureDP(0.1), calibration="chaudhuri2008", regularization=1e-4)
+        ChaudhuriMonteleoni2008(Logistic(), PureDP(0.1), regularization=1e-4).event(1_000, 5)
     ),
 }
 VOID = {"seeded", "unproved"}
