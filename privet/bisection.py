@@ -1,7 +1,11 @@
-"""Solving for noise: the largest number that still keeps a promise, rounded to the safe side."""
+"""Solving for noise: the largest number that still keeps a promise, rounded to the safe side.
+
+Also the one maximum that both a loss and a privacy curve are made of.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 
@@ -31,3 +35,17 @@ def largest(keeps: Callable[[float], bool], start: float = 1.0) -> float:
         else:
             high = middle
     return low
+
+
+def logistic_maximum(a: float, q: float) -> float:
+    """Maximum of the concave ``a t + log(1 + q t (1 - t))`` over ``t`` in [0, 1].
+
+    The derivative at t = 1 is ``a - q``: for ``a >= q`` the maximum is ``a``. Otherwise it is
+    at the stationary point, in the form that does not cancel for small ``a``.
+    """
+    if a >= q:
+        return a
+    ratio = (a + q) / q
+    t = 2.0 * ratio / ((2.0 - a) + math.sqrt((a - 2.0) ** 2 + 4.0 * a * ratio))
+    t = min(t, 1.0)
+    return a * t + math.log1p(q * t * (1.0 - t))

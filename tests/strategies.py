@@ -13,7 +13,7 @@ from privet.mechanisms import MECHANISMS, Mechanism
 from privet.noise import NOISES
 from privet.privacy import ZCDP, ApproxDP, Budget, Event, FitEvent, PureDP
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
-from privet.privacy.jacobian import JacobianCurve
+from privet.privacy.jacobian import MARGINS, JacobianCurve
 
 Array = NDArray[np.float64]
 
@@ -111,8 +111,8 @@ deltas = st.floats(-12.0, -0.5).map(lambda power: 10.0**power)
 @st.composite
 def jacobian_curves(draw: st.DrawFn) -> JacobianCurve:
     """Curves of Gaussian objective perturbation, of every family."""
-    family = draw(st.sampled_from(["margin", "softmax", "joint_huber"]))
-    classes = 2 if family == "margin" else draw(st.integers(2, 9))
+    family = draw(st.sampled_from(["margin", "logistic", "softmax", "joint_huber"]))
+    classes = 2 if family in MARGINS else draw(st.integers(2, 9))
     shift, k = draw(st.floats(1e-3, 5.0)), draw(st.floats(0.0, 3.0))
     return JacobianCurve(family, classes, shift, k)
 

@@ -21,6 +21,8 @@ from privet._types import Array, Targets
 from privet.bisection import largest
 
 Family = Literal["margin", "softmax", "joint_huber"]
+#: which theorem prices the Jacobian under Gaussian noise, see ``privet.privacy.jacobian``
+JacobianFamily = Literal["margin", "logistic", "softmax", "joint_huber"]
 
 # The share of the budget that the Jacobian may take where the floor of the regularization is a
 # free choice (losses for which no regularization makes the Jacobian cost nothing).
@@ -32,7 +34,7 @@ class Loss(ABC):
     """A convex loss ``l(z, y)``: scores ``z`` of shape ``(..., K)``, targets ``y`` ``(...)``."""
 
     name: ClassVar[str]
-    #: which Gaussian theorem covers the loss, see ``privet.privacy.jacobian``
+    #: the shape of its scores and targets
     family: ClassVar[Family]
 
     # -- shape ---------------------------------------------------------------------------------
@@ -64,6 +66,11 @@ class Loss(ABC):
     @abstractmethod
     def hessian(self, z: Array, y: Targets) -> Array:
         """``d2l/dz2``, shape ``(..., K, K)``, symmetric positive semidefinite."""
+
+    @property
+    def jacobian_family(self) -> JacobianFamily:
+        """Which theorem on Gaussian noise covers the loss: its family's, or a tighter one."""
+        return self.family
 
     @property
     def offset(self) -> float:

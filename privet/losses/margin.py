@@ -21,7 +21,8 @@ from scipy.special import expit
 
 from privet._checks import positive
 from privet._types import Array, Targets
-from privet.losses.base import Family, Loss, concave_maximum
+from privet.bisection import logistic_maximum
+from privet.losses.base import Family, JacobianFamily, Loss, concave_maximum
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,11 @@ class Logistic(MarginLoss):
 
     name: ClassVar[str] = "logistic"
 
+    @property
+    def jacobian_family(self) -> JacobianFamily:
+        """Where the slope is largest there is no curvature: the Jacobian can be free."""
+        return "logistic"
+
     def margin_value(self, m: Array) -> Array:
         """``log(1 + exp(-m))`` without overflow."""
         return np.logaddexp(0.0, -m)
@@ -132,15 +138,9 @@ class Logistic(MarginLoss):
         """Maximize the concave ``a p + log(1 + q p (1 - p))`` over ``p = |l'|`` in [0, 1].
 
         The derivative at p = 1 is ``a - q``: for ``a >= q`` the maximum is ``a``, at a margin of
-        minus infinity, where there is no curvature, so the Jacobian costs nothing. Otherwise the
-        stationary point, in the form that does not cancel for small ``a``.
+        minus infinity, where there is no curvature, so the Jacobian costs nothing.
         """
-        if a >= q:
-            return a
-        ratio = (a + q) / q
-        p = 2.0 * ratio / ((2.0 - a) + math.sqrt((a - 2.0) ** 2 + 4.0 * a * ratio))
-        p = min(p, 1.0)
-        return a * p + math.log1p(q * p * (1.0 - p))
+        return logistic_maximum(a, q)
 
     def curvature_floor(self, epsilon: float) -> float:
         """``q <= epsilon / 2``: the regularization from which the Jacobian is free."""

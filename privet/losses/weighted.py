@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from privet._types import Array, Targets
 from privet.errors import DeclarationError
-from privet.losses.base import Family, Loss
+from privet.losses.base import Family, JacobianFamily, Loss
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,11 @@ class Weighted(Loss):
     def family(self) -> Family:  # type: ignore[override]
         """A weight changes no theorem, only its constants."""
         return self.base.family
+
+    @property
+    def jacobian_family(self) -> JacobianFamily:
+        """As the base loss: a smaller weight has a shorter step and less curvature."""
+        return self.base.jacobian_family
 
     @property
     def offset(self) -> float:

@@ -200,7 +200,7 @@ class ObjectivePerturbation(Mechanism):
                 f"Use 'auto', or at least {smallest:g}."
             )
         k = self.loss.curvature_bound * q
-        curve = JacobianCurve(self.loss.family, self.loss.classes, shift, k)
+        curve = JacobianCurve(self.loss.jacobian_family, self.loss.classes, shift, k)
         scale = self.loss.difference_bound * self.norm_bound / shift
         return Calibrated(lam, NOISES["gaussian"](scale, p), curve, _THEOREMS["gaussian"])
 

@@ -6,10 +6,15 @@ relative to the regularizer. It is *not* a Gaussian mechanism and must never be 
 
     family        loss                          statement
     margin        non-increasing, two classes   Renyi, zCDP, the Gaussian profile at eps - log(1+k)
+    logistic      logistic, two classes         the same, with less than log(1+k), often nothing
     softmax       C > 2 classes                 Renyi, zCDP, (C-1) times the profile at eps - J
     joint_huber   C > 2 classes                 Renyi, zCDP
 
-With C = 2 the two multi-class losses are margin losses. Proofs and their status are in
+With C = 2 the two multi-class losses are margin losses, softmax the logistic one. Where logistic
+loss has its largest slope it has no curvature, so that noise and Jacobian are not dear at the same
+scores: what the Jacobian takes of epsilon falls with epsilon and is nothing from about ``8 k`` on.
+Curves of logistic fits from before this was proved are recorded as of the family "margin", and are
+read as such. Proofs and their status are in
 ``privet/mechanisms/gaussian_objective.proof.md``.
 """
 
@@ -22,7 +27,7 @@ from functools import lru_cache
 from typing import ClassVar, Protocol
 
 from privet._checks import number_between
-from privet.bisection import largest
+from privet.bisection import largest, logistic_maximum
 from privet.errors import DeclarationError
 from privet.privacy.curves import (
     LARGEST,
@@ -33,6 +38,9 @@ from privet.privacy.curves import (
     profile_epsilon,
     renyi_epsilon,
 )
+
+#: families of losses that are functions of one margin
+MARGINS = ("margin", "logistic")
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class JacobianCurve(Curve):
             raise DeclarationError(
                 f"classes must be an integer of at least 2, got {self.classes!r}."
             )
-        if self.family == "margin" and self.classes != 2:
+        if self.family in MARGINS and self.classes != 2:
             raise DeclarationError(f"A margin loss has 2 classes, got {self.classes}.")
         object.__setattr__(self, "shift", number_between("shift", self.shift, SMALLEST, LARGEST))
         object.__setattr__(self, "k", number_between("k", self.k, 0.0, 1e308))
@@ -63,12 +71,17 @@ class JacobianCurve(Curve):
     @property
     def profile_is_tight(self) -> bool:
         """Margin losses, and two classes: the Gaussian profile holds without a factor."""
-        return self.family == "margin" or self.classes == 2
+        return self.classes == 2
 
     @property
     def has_profile(self) -> bool:
         """Whether ``delta`` is a theorem; joint Huber with C > 2 converts its Renyi bound."""
         return self.profile_is_tight or self.family == "softmax"
+
+    @property
+    def can_be_free(self) -> bool:
+        """Whether a small enough ``k`` costs no epsilon in the profile: logistic loss."""
+        return self.classes == 2 and self.family in ("logistic", "softmax")
 
     def renyi(self, order: float) -> float:
         """``order D^2/2`` plus what the Jacobian costs at this order."""
@@ -90,30 +103,49 @@ class JacobianCurve(Curve):
         The two half-steps (add the new row, remove the old one) add up to the Gaussian profile
         without a factor once ``epsilon - J >= D^2/4``; below, the elementary factor 2 remains.
         """
-        factor, jacobian = self._profile()
-        left = epsilon - jacobian
-        if left < 0.0:
+        left = self.left_for_noise(epsilon)
+        if not self.has_profile or left < 0.0:
             return 1.0
-        factor *= 1.0 if left >= self.shift**2 / 4.0 else 2.0
+        factor = self._factor * (1.0 if left >= self.shift**2 / 4.0 else 2.0)
         return min(1.0, factor * gaussian_delta(self.shift, left))
 
-    def _profile(self) -> tuple[float, float]:
-        """Factor of delta and offset ``J`` of epsilon in the Gaussian profile."""
-        if self.profile_is_tight:
-            return 1.0, math.log1p(self.k)
-        if self.family == "softmax":
+    @property
+    def _factor(self) -> float:
+        """Of delta, in the Gaussian profile: one for each vertex of the gradients' hull but 0."""
+        return float(self.classes - 1)
+
+    def jacobian_cost(self, left: float) -> float:
+        """``J``, what the Jacobian takes of epsilon where ``left`` remains for the noise.
+
+        Of ``left`` the row that is removed gets ``a = left/2 + D^2/8`` (all, below ``D^2/4``). For
+        logistic loss its noise and its determinant cost ``max { a t + log(1 + 4 k t (1-t)) }`` over
+        the slope ``t``, which is ``a`` if ``a >= 4 k``.
+        """
+        if self.classes > 2:
             freedom = self.classes - 1
-            return float(freedom), freedom * math.log1p(2.0 * self.k / self.classes)
-        return math.inf, math.inf
+            return freedom * math.log1p(2.0 * self.k / self.classes)
+        if not self.can_be_free:
+            return math.log1p(self.k)
+        a = min(left, left / 2.0 + self.shift**2 / 8.0)
+        return max(logistic_maximum(a, 4.0 * self.k) - a, 0.0)
+
+    def left_for_noise(self, epsilon: float) -> float:
+        """What the Jacobian leaves of ``epsilon``; negative where it takes all."""
+        free = epsilon - self.jacobian_cost(epsilon)
+        if free == epsilon or self.jacobian_cost(0.0) == self.jacobian_cost(epsilon):
+            return free
+        if self.jacobian_cost(0.0) > epsilon:
+            return -1.0
+        return largest(lambda left: left + self.jacobian_cost(left) <= epsilon, epsilon)
 
     def epsilon(self, delta: float) -> float:
         """The smaller of the profile's epsilon and the converted Renyi bound."""
-        factor, jacobian = self._profile()
         profile = math.inf
-        if math.isfinite(factor):
-            doubled = profile_epsilon(self.shift, delta / (2.0 * factor))
-            single = max(profile_epsilon(self.shift, delta / factor), self.shift**2 / 4.0)
-            profile = jacobian + min(doubled, single)
+        if self.has_profile:
+            doubled = profile_epsilon(self.shift, delta / (2.0 * self._factor))
+            single = max(profile_epsilon(self.shift, delta / self._factor), self.shift**2 / 4.0)
+            left = min(doubled, single)
+            profile = left + self.jacobian_cost(left)
         if self.profile_is_tight:
             return profile
         return min(profile, renyi_epsilon([self], delta))
@@ -126,7 +158,7 @@ class Curved(Protocol):
         """Equal facts have equal prices."""
 
     @property
-    def family(self) -> str:
+    def jacobian_family(self) -> str:
         """Which proof covers it."""
 
     @property
@@ -137,49 +169,58 @@ class Curved(Protocol):
     def curvature_bound(self) -> float:
         """c."""
 
-    def log_determinant_bound(self, q: float) -> float:
-        """The largest log-determinant that one row brings at ``q = R^2/(n Lam)``."""
-
 
 # -- how much noise a budget asks for, and how much regularization -----------------------
 #
 #     rho-zCDP       D = sqrt(2 (rho - constant k^2))
 #     (eps, delta)   the largest D whose profile (or converted Renyi bound) keeps delta
+#
+# The floor of the regularization leaves the Jacobian a tenth of the budget, or another share; for
+# logistic loss under (eps, delta) it is where the Jacobian costs nothing.
+
+
+def curve_of(loss: Curved, shift: float, q: float) -> JacobianCurve:
+    """The curve of noise with this shift at ``q = R^2/(n Lam)``."""
+    return JacobianCurve(loss.jacobian_family, loss.classes, shift, loss.curvature_bound * q)
 
 
 def shift_within_rho(loss: Curved, q: float, rho: float) -> float:
     """The largest ``D`` of at most ``rho`` together with the Jacobian; 0 if there is none."""
-    left = rho - zcdp_cost(loss.family, loss.classes, loss.curvature_bound * q)
+    left = rho - zcdp_cost(loss.jacobian_family, loss.classes, loss.curvature_bound * q)
     return math.sqrt(2.0 * left) * (1.0 - 1e-15) if left > 0.0 else 0.0
 
 
 def shift_within_delta(loss: Curved, q: float, epsilon: float, delta: float) -> float:
     """The largest ``D`` whose profile or Renyi bound keeps ``delta``; 0 if there is none."""
+    by_profile = largest(lambda shift: curve_of(loss, shift, q).delta(epsilon) <= delta)
     k = loss.curvature_bound * q
-    by_profile = largest(
-        lambda shift: JacobianCurve(loss.family, loss.classes, shift, k).delta(epsilon) <= delta
-    )
-    return max(by_profile, renyi_shift(loss.family, loss.classes, k, epsilon, delta))
+    return max(by_profile, renyi_shift(loss.jacobian_family, loss.classes, k, epsilon, delta))
 
 
 def floor_within_rho(loss: Curved, allowed: float) -> float:
     """The largest ``q`` whose Jacobian costs at most ``allowed``."""
-    most = largest(lambda k: zcdp_cost(loss.family, loss.classes, k) <= allowed)
+    most = largest(lambda k: zcdp_cost(loss.jacobian_family, loss.classes, k) <= allowed)
     return most / loss.curvature_bound
 
 
 @lru_cache(maxsize=256)
 def floor_within_delta(loss: Curved, share: float, epsilon: float, delta: float) -> float:
-    """By the determinant where there is a profile, else by the noise of the rest of epsilon."""
-    if JacobianCurve(loss.family, loss.classes, 1.0, 0.0).has_profile:
-        allowed = share * epsilon
-        return largest(lambda q: loss.log_determinant_bound(q) <= allowed)
+    """By what it takes of epsilon where there is a profile, else by the noise of the rest.
+
+    Nothing, where nothing can be had: a smaller ridge was measured to be worse.
+    """
+    bare = curve_of(loss, 1.0, 0.0)
+    share = 0.0 if bare.can_be_free else share
     rest = (1.0 - share) * epsilon
-    wanted = renyi_shift(loss.family, loss.classes, 0.0, rest, delta)
+    if bare.has_profile:
+        shift = largest(lambda shift: gaussian_delta(shift, rest) <= delta)
+        allowed = share * epsilon
+        return largest(lambda q: curve_of(loss, shift, q).jacobian_cost(rest) <= allowed)
+    family, classes = loss.jacobian_family, loss.classes
+    wanted = renyi_shift(family, classes, 0.0, rest, delta)
 
     def leaves_enough(q: float) -> bool:
-        k = loss.curvature_bound * q
-        return renyi_shift(loss.family, loss.classes, k, epsilon, delta) >= wanted
+        return renyi_shift(family, classes, loss.curvature_bound * q, epsilon, delta) >= wanted
 
     return largest(leaves_enough)
 
@@ -206,14 +247,13 @@ def renyi_cost(family: str, classes: int, k: float, order: float) -> float:
     line = order * zcdp_cost(family, classes, k)
     if (order - 1.0) * k >= 1.0:
         return line
-    two = family == "margin" or classes == 2
-    extra = _margin_renyi if two else FAMILIES[family][0]
+    extra = _margin_renyi if classes == 2 else FAMILIES[family][0]
     return min(line, extra(order, k, classes))
 
 
 def zcdp_cost(family: str, classes: int, k: float) -> float:
     """rho of the Jacobian alone: ``constant k^2``."""
-    constant = 2.23 if family == "margin" or classes == 2 else FAMILIES[family][1](classes)
+    constant = 2.23 if classes == 2 else FAMILIES[family][1](classes)
     return constant * k * k
 
 
@@ -239,6 +279,7 @@ def _joint_huber_renyi(order: float, k: float, classes: int) -> float:
 #: family -> (Renyi cost of the Jacobian, zCDP constant) for more than two classes
 FAMILIES: dict[str, tuple[Callable[[float, float, int], float], Callable[[int], float]]] = {
     "margin": (_margin_renyi, lambda classes: 2.23),
+    "logistic": (_margin_renyi, lambda classes: 2.23),
     "softmax": (_softmax_renyi, lambda classes: 2.1 + math.log(classes)),
     "joint_huber": (_joint_huber_renyi, lambda classes: 2.0 + 1.39 * (classes - 1.0)),
 }

@@ -46,7 +46,9 @@ def jacobian_curve(design: Design, less: float = 1.0) -> JacobianCurve:
     """The curve of the main Gaussian noise in the objective."""
     risk, scale = design.risk, less * design.main.scale
     k = risk.row_curvature / (design.n * risk.regularization)
-    return JacobianCurve(risk.loss.family, risk.loss.classes, risk.gradient_difference / scale, k)
+    return JacobianCurve(
+        risk.loss.jacobian_family, risk.loss.classes, risk.gradient_difference / scale, k
+    )
 
 
 def spent(design: Design, budget: Budget, less: float = 1.0) -> float:

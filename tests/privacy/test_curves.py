@@ -208,7 +208,7 @@ def test_below_a_quarter_of_the_squared_shift_only_twice_the_profile_is_proved(
 
 
 @given(jacobian_curves(), orders)
-def test_the_jacobian_is_never_free(curve: JacobianCurve, order: float) -> None:
+def test_the_jacobian_never_saves(curve: JacobianCurve, order: float) -> None:
     """It costs at least the Gaussian mechanism of the same shift, and that at k = 0."""
     gaussian = GaussianCurve(curve.shift**2 / 2.0)
     assert curve.renyi(order) >= gaussian.renyi(order)
@@ -241,13 +241,38 @@ def test_epsilon_inverts_delta(curve: JacobianCurve, delta: float) -> None:
         assert epsilon <= renyi_epsilon([curve], delta)
 
 
-@given(st.sampled_from(["softmax", "joint_huber"]), st.floats(0.01, 3.0), st.floats(0.0, 2.0))
-def test_two_classes_are_a_margin_loss(family: str, shift: float, k: float) -> None:
-    two, margin = JacobianCurve(family, 2, shift, k), JacobianCurve("margin", 2, shift, k)
+@pytest.mark.parametrize(("family", "same"), [("softmax", "logistic"), ("joint_huber", "margin")])
+@given(shift=st.floats(0.01, 3.0), k=st.floats(0.0, 2.0))
+def test_two_classes_are_a_margin_loss(family: str, same: str, shift: float, k: float) -> None:
+    two, margin = JacobianCurve(family, 2, shift, k), JacobianCurve(same, 2, shift, k)
     assert two.renyi(1.5) == margin.renyi(1.5)
     assert two.zcdp == margin.zcdp
     assert two.delta(2.0) == margin.delta(2.0)
     assert two.epsilon(1e-6) == margin.epsilon(1e-6)
+
+
+@given(shift=st.floats(0.01, 3.0), k=st.floats(0.0, 2.0), epsilon=st.floats(1e-3, 20.0))
+def test_logistic_loss_costs_at_most_what_a_margin_loss_does(
+    shift: float, k: float, epsilon: float
+) -> None:
+    """And nothing for the Jacobian from ``eps/2 + D^2/8 = 4 k`` on, where ``eps >= D^2/4``."""
+    curve, margin = JacobianCurve("logistic", 2, shift, k), JacobianCurve("margin", 2, shift, k)
+    assert curve.delta(epsilon) <= margin.delta(epsilon) * (1.0 + 1e-9)
+    assert curve.epsilon(1e-6) <= margin.epsilon(1e-6) * (1.0 + 1e-9)
+    free = max(shift**2 / 4.0, 8.0 * k - shift**2 / 4.0) * (1.0 + 1e-12)
+    assert curve.delta(free + epsilon) == gaussian_delta(shift, free + epsilon)
+
+
+def test_hand_numbers_of_the_logistic_jacobian() -> None:
+    """At ``D = 0.4``, ``k = 0.2`` and ``e = 1``: ``a = 0.52 < q = 0.8``, so it is not free."""
+    a, q = 0.5 + 0.16 / 8.0, 0.8
+    t = np.linspace(0.0, 1.0, 200_001)
+    cost = float((a * t + np.log1p(q * t * (1.0 - t))).max()) - a
+    curve = JacobianCurve("logistic", 2, shift=0.4, k=0.2)
+    assert cost == pytest.approx(0.0191675, abs=1e-6)
+    assert curve.jacobian_cost(1.0) == pytest.approx(cost, abs=1e-9)
+    assert curve.delta(1.0 + cost) == pytest.approx(gaussian_delta(0.4, 1.0), rel=1e-7)
+    assert math.log1p(0.2) > 9.0 * cost  # what any margin loss would pay
 
 
 @given(st.integers(3, 20), st.floats(1e-3, 1.0))
