@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from privet._checks import norm_bound
 from privet.errors import DataError
 from privet.features import features_from_json, kernel_from_json
-from privet.models.model_file import ARRAYS, HOMES, LABEL_KINDS, MAGIC, save, steps_from_json
+from privet.models.digest import ARRAYS
+from privet.models.model_file import HOMES, LABEL_KINDS, MAGIC, save, steps_from_json
 from privet.privacy.budget import budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
 from privet.privacy.kinds import regularization_of

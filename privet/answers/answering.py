@@ -161,6 +161,10 @@ class KernelAnswering(Displayed, ClassifierMixin, BaseEstimator):  # type: ignor
     def _run(self, data: Any, targets: Array) -> str:
         """Release, and return the words for the arithmetic. Charged before."""
 
+    def _digests(self, event: Event) -> list[str]:
+        """Names of what a fit has released by itself; answers come later."""
+        return []
+
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
         """Train on rows (or objects) ``X`` and two-class labels ``y``; spends the budget once."""
         self._forget()
@@ -174,11 +178,13 @@ class KernelAnswering(Displayed, ClassifierMixin, BaseEstimator):  # type: ignor
         if self.ledger is not None:
             self.ledger.require(self.dataset, event)
         self._refuse_unsound(data)
-        charge = Charge(self.ledger, self.dataset, event)
+        charge = Charge(self.ledger, self.dataset, event, forget=self._forget)
         with charge:
             targets = self._targets(labels, classes)
             self.classes_ = classes
             numerics = self._run(data, targets)
+            for each in self._digests(event):
+                charge.releases(each)
         self.regularization_ = regularization_of(event)
         told = tuple(self._told(d))
         guarantee = Guarantee(event, numerics, told, receipt=charge.receipt)
@@ -287,6 +293,9 @@ class ReleasedExpansion(KernelAnswering):
             part = slice(start, start + step)
             out[part] = kernel(data[part], self.points_) @ self.dual_coef_
         return out
+
+    def _digests(self, event: Event) -> list[str]:
+        return [records.answers_digest(type(self).__name__, self.dual_coef_.tolist(), event)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write points, weights and guarantee: what was released, never a row."""

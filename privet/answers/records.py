@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from privet._files import canonical, write_whole
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.privacy.guarantee import Guarantee, guarantee_from_json
+from privet.privacy.event import Event
+from privet.privacy.guarantee import Guarantee, guarantee_from_json, released_digest
 
 FORMAT = "privet-answers-1"
 GENESIS = hashlib.sha256(FORMAT.encode()).hexdigest()
@@ -312,3 +313,8 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
             place=str(head.get("place", "")),
             resumed=max((int(record.get("resumed", 0)) for record in rest), default=0),
         )
+
+
+def answers_digest(name: str, weights: list[float], event: Event) -> str:
+    """The name of a released expansion in the entry of a ledger."""
+    return released_digest("answers", event, {"model": name, "weights": weights})

@@ -18,8 +18,10 @@ from privet.cli import (
     ledger_commands,
     model_commands,
     schema_and_plan,
+    sign,
     statement_commands,
     train,
+    verify_commands,
 )
 from privet.cli.printing import clean
 from privet.errors import PrivetError, PrivetWarning
@@ -118,7 +120,17 @@ def root(
     """Differentially private classifiers whose epsilon is a theorem."""
 
 
-for part in (demo, train, model_commands, kept, schema_and_plan, statement_commands, doctor):
+for part in (
+    demo,
+    train,
+    model_commands,
+    kept,
+    schema_and_plan,
+    statement_commands,
+    doctor,
+    verify_commands,
+    sign,
+):
     part.register(app)
 app.add_typer(schema_and_plan.app, name="schema")
 app.add_typer(ledger_commands.app, name="ledger")

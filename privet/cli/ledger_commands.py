@@ -11,7 +11,8 @@ from privet.cli.options import BudgetFlags, Json, command, open_ledger
 from privet.cli.printing import as_json, clean, facts, table
 
 if TYPE_CHECKING:
-    from privet.ledger import Entry, Fits, Ledger, Receipt, Terms
+    from privet.ledger import Entry, Fits, Ledger, Terms
+    from privet.ledger.binding import Finding
 
 app = typer.Typer(
     help="Keep account of what releases from a data set have cost.",
@@ -246,35 +247,41 @@ def verify(
         str | None, typer.Option(help="A head kept elsewhere: also finds a roll-back.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="A model file: its receipt must be in the ledger.")
+        Path | None,
+        typer.Option(
+            help="A file of a model, intervals or an evaluation: its entry must name its numbers "
+            "and its claim."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Check every entry's hash and sum; names the first bad entry.
 
     A ledger that was rolled back, cut off at its end or written anew is found by what was kept
-    elsewhere: a head, or the receipt in a model file.
+    elsewhere: a head, or the receipt in a released file. With --model also that the file holds what
+    was paid for: the claim, its curves and the very numbers.
     """
     if head is not None and model is not None:
         raise typer.BadParameter("give --head or --model, not both.")
     ledger = open_ledger(place)
-    ledger.verify(head if model is None else _receipt(model))
+    ledger.verify(head)
+    named = [] if model is None else _named(ledger, model)
     count = len(ledger.entries())
     if json:
-        as_json({"ledger": ledger.place, "entries": count, "head": ledger.head(), "intact": True})
+        told = {"ledger": ledger.place, "entries": count, "head": ledger.head(), "intact": True}
+        as_json({**told, "release": [each._asdict() for each in named]} if named else told)
     else:
-        facts([("Intact", f"{count} entries"), ("Head", ledger.head())])
+        found = [(each.check.capitalize(), each.told) for each in named]
+        facts([("Intact", f"{count} entries"), ("Head", ledger.head()), *found])
 
 
-def _receipt(model: Path) -> Receipt:
-    from privet.errors import LedgerError
-    from privet.models.row_wise import last_of
-    from privet.store import load
+def _named(ledger: Ledger, model: Path) -> list[Finding]:
+    """What the ledger says of a released file, which must hold."""
+    from privet.cli.verify_commands import released_file
 
-    receipt: Receipt | None = last_of(load(model)).guarantee_.receipt
-    if receipt is None:
-        raise LedgerError(f"{model.name} carries no receipt: it was trained without a ledger.")
-    return receipt
+    released = released_file(model)
+    ledger.verify_release(released.guarantee, released.digest)
+    return ledger.findings(released.guarantee, released.digest)
 
 
 def migrate(place: Place, json: Json = False) -> None:

@@ -7,6 +7,7 @@ declarations checked -> does it fit under the cap? -> rows checked, predicted on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -116,25 +117,39 @@ def evaluate(
         ledger.require(dataset, plan.event)
     rows.refuse_unsound(tested)
     charge = Charge(ledger, dataset, plan.event)
+    declared = training_rows is False
+    promise = Guarantee(
+        plan.event,
+        plan.mechanisms[0].design(rows.n).numerics,
+        assumptions(values, training=training, declared=declared, steps=tested.steps),
+        **rows.unit(training=training),
+    )
     with charge:
         drawn = draw_tables(plan, coded_rows(tested, rows, plan))
-    public = PublicFacts(rows.n, level, classes, values)
+        public = PublicFacts(rows.n, level, classes, values)
+        found = _read(plan, drawn, public, promise, training=training)
+        charge.releases(found.digest(), promise.persons)
+    return replace(found, guarantee=replace(promise, receipt=charge.receipt))
+
+
+def _read(
+    plan: EvaluationPlan,
+    drawn: Any,
+    public: PublicFacts,
+    promise: Guarantee,
+    *,
+    training: bool,
+) -> Evaluation:
+    """What the noisy tables say: post-processing."""
     measured, counts = read_tables(plan.tables, plan.mechanisms, drawn, public)
     shapes = {table.name: table.shape for table in plan.tables}
-    declared = training_rows is False
     return Evaluation(
-        n=rows.n,
-        level=level,
+        n=public.n,
+        level=public.level,
         measures=measured.released(),
         counts={name: found[0].reshape(shapes[name]).tolist() for name, found in counts.items()},
-        classes=classes,
-        guarantee=Guarantee(
-            plan.event,
-            plan.mechanisms[0].design(rows.n).numerics,
-            assumptions(values, training=training, declared=declared, steps=tested.steps),
-            receipt=charge.receipt,
-            **rows.unit(training=training),
-        ),
+        classes=public.classes,
+        guarantee=promise,
         on_training_rows=training,
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 from privet._types import Array
 from privet.errors import DataError, MissingExtra
 from privet.evaluation.rates import Counts, Ratios
-from privet.privacy.guarantee import Guarantee, guarantee_from_json
+from privet.privacy.guarantee import Guarantee, guarantee_from_json, released_digest
 
 
 @dataclass(frozen=True)
@@ -256,6 +256,17 @@ class Evaluation:
             "counts": self.counts,
             "guarantee": self.guarantee.to_json(),
         }
+
+    def digest(self) -> str:
+        """The name of this evaluation in the entry of a ledger.
+
+        Returns
+        -------
+        str
+            SHA-256 of every released number and of the claim.
+        """
+        numbers = {name: value for name, value in self.to_json().items() if name != "guarantee"}
+        return released_digest("evaluation", self.guarantee.event, numbers)
 
     def dumps(self) -> str:
         """``to_json`` as text.

@@ -23,7 +23,7 @@ from privet.ledger.charge import Charge
 from privet.mechanisms.counts import Histogram
 from privet.models.inputs import encode_labels
 from privet.privacy.budget import Budget, as_budget
-from privet.privacy.guarantee import Guarantee
+from privet.privacy.guarantee import Guarantee, released_digest
 
 COSTS = ("false_positive", "false_negative")
 
@@ -143,7 +143,9 @@ def choose_threshold(
         # a score equal to a candidate is not above it
         places = truth * (len(edges) + 1) + np.searchsorted(edges, scores, side="left")
         noisy = mechanism.run(mechanism.count(places), rows.n)
-    values = measured(noisy.values.reshape(2, -1), rows.n, name, costs)
+        values = measured(noisy.values.reshape(2, -1), rows.n, name, costs)
+        numbers = {"candidates": edges.tolist(), "measure": name, "values": values.tolist()}
+        charge.releases(released_digest("threshold", event, numbers))
     declared = training_rows is False
     relied = assumptions((), training=training, declared=declared, steps=tested.steps)
     return Threshold(

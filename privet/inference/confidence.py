@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 from privet._checks import is_number
 from privet.errors import DataError, DeclarationError, quietly
+from privet.inference.files import intervals_digest
 from privet.inference.intervals import Intervals, confidence_level
 from privet.inference.released_model import (
     NamedDirections,
@@ -31,6 +32,7 @@ from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.models import Fit, PrivateLinearClassifier
+from privet.models.digest import model_digest
 from privet.models.raw_tables import carried, carrying, encoded, for_schema, labeled_rows
 from privet.models.row_wise import Parted, parted
 from privet.privacy import Budget
@@ -107,6 +109,7 @@ def confidence_intervals(
     charge = Charge(ledger, dataset, design.event)
     with charge, quietly():
         found = PaidMoments(moments, design, about).release(again.rows, level)
+        charge.releases(intervals_digest(found), found.guarantee.persons)
     return replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
 
 
@@ -281,12 +284,14 @@ def fit_with_intervals(
     refuse_useless(moments, fit.design, level, fit.curvature_spread, group)
     design = moments.design(fit.design.n, fit.design.m)
     event = together((fit.event, design.event), whole, NAME)
-    charge = Charge(model.ledger, model.dataset, event)
+    charge = Charge(model.ledger, model.dataset, event, forget=fit.forget)
     with charge:
         fitted = fit.release()
         if schema is not None:
             carrying(fitted, schema, asked)
         found = PaidMoments(moments, design, released_model(fitted)).release(fit.rows, level)
+        charge.releases(model_digest(fitted))
+        charge.releases(intervals_digest(found), found.guarantee.persons)
     found = replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))
     return fit.settle(charge.receipt), found
 

@@ -18,9 +18,9 @@ from privet.errors import DataError, PrivetError
 from privet.inference.intervals import FORMAT, JOINT, Intervals, confidence_level
 from privet.inference.released_model import NamedDirections, ParameterLayout
 from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty
-from privet.mechanisms.matrix import NoisyMatrices, Weighing, symmetric
+from privet.mechanisms.matrix import NoisyMatrices, Weighing, half_vector, symmetric
 from privet.noise import NOISES, Noise
-from privet.privacy.guarantee import guarantee_from_json
+from privet.privacy.guarantee import guarantee_from_json, released_digest
 
 CONSTRUCTIONS = {kind.construction: kind for kind in (Uncertainty, WiderUncertainty)}
 
@@ -48,6 +48,20 @@ def load_intervals(path: str | os.PathLike[str]) -> Intervals:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError("The file of intervals is not readable.") from error
+
+
+def intervals_digest(found: Intervals) -> str:
+    """The name of these intervals in the entry of a ledger; the same at every level.
+
+    SHA-256 of the released matrices, of the parameters that they are about, and of the claim.
+    """
+    about = found.uncertainty
+    numbers = {
+        "theta": about.theta.tolist(),
+        "hessian": half_vector(about.released.hessian).tolist(),
+        "covariance": half_vector(about.released.covariance).tolist(),
+    }
+    return released_digest("intervals", found.guarantee.event, numbers)
 
 
 def _build(record: dict[str, Any]) -> Intervals:
@@ -79,8 +93,8 @@ def _uncertainty(record: dict[str, Any], theta: Any) -> Uncertainty:
     kept, fit, side = record["matrices"], record["fit_noise"], len(theta)
     pair = [_finite(np.array(kept[name], dtype=np.float64)) for name in ("hessian", "covariance")]
     released = NoisyMatrices(
-        symmetric(pair[0], side),
-        symmetric(pair[1], side),
+        _matrix(pair[0], side),
+        _matrix(pair[1], side),
         Weighing(float(kept["eta"]), float(kept["sensitivity"])),
         _noise(kept["noise"]),
     )
@@ -92,6 +106,15 @@ def _uncertainty(record: dict[str, Any], theta: Any) -> Uncertainty:
         FitNoise(str(fit["mechanism"]), _noise(fit["main"]), float(fit["gap_sd"])),
         int(record["seed"]),
     )
+
+
+def _matrix(half: Array, side: int) -> Array:
+    """The matrix whose ``half_vector`` is exactly this: a file that is saved again is the same."""
+    found = symmetric(half, side)
+    for toward in (-np.inf, np.inf):
+        wrong = symmetric((half_vector(found) != half).astype(np.float64), side) > 0.0
+        found = np.where(wrong, np.nextafter(symmetric(half, side), toward), found)
+    return found
 
 
 def _noise(facts: dict[str, Any]) -> Noise:

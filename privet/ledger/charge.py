@@ -1,17 +1,19 @@
 """Reserve, release, settle: the one road that everything with a ledger takes, and what it needs.
 
     charge = Charge(ledger, dataset, event)
-    with charge:            # reserved durably, or BudgetExceeded
-        ...                 # noise is drawn, the release is made
-    charge.receipt          # settled; None without a ledger
+    with charge:                    # reserved durably, or BudgetExceeded
+        ...                         # noise is drawn, the release is made
+        charge.releases(digest)     # by which the entry will name it
+    charge.receipt                  # settled; None without a ledger
 
 Whatever goes wrong in between, Ctrl-C and a full disk among it, the charge stays. The exception
-then carries a note that says so (``__notes__``), since its own words are about something else.
+then carries a note that says so (``__notes__``), since its own words are about something else, and
+what was half released is forgotten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -39,6 +41,20 @@ def notes(error: BaseException) -> list[str]:
     return [note for note in getattr(error, "__notes__", ()) if isinstance(note, Note)]
 
 
+#: Rows that a person may have who is promised the releases of this context; 0: a promise to rows.
+_PERSONS: ContextVar[int] = ContextVar("_PERSONS", default=0)
+
+
+@contextmanager
+def for_persons(rows: int) -> Iterator[None]:
+    """Releases within are promised to persons with up to ``rows`` rows: their entries say so."""
+    before = _PERSONS.set(rows)
+    try:
+        yield
+    finally:
+        _PERSONS.reset(before)
+
+
 #: The charges that somebody wants to know of, begun in this context.
 _SEEN: ContextVar[list[Charge] | None] = ContextVar("_SEEN", default=None)
 
@@ -59,11 +75,24 @@ def charges_seen() -> Iterator[list[Charge]]:
 
 
 class Charge:
-    """An event that the ledger reserves on entry and settles on exit; nothing without a ledger."""
+    """An event that the ledger reserves on entry and settles on exit; nothing without a ledger.
 
-    def __init__(self, ledger: Any, dataset: str | None, event: Event) -> None:
+    ``forget`` is called where the release fails, or is stopped before it is settled.
+    """
+
+    def __init__(
+        self,
+        ledger: Any,
+        dataset: str | None,
+        event: Event,
+        *,
+        forget: Callable[[], None] | None = None,
+    ) -> None:
         self.ledger, self.dataset, self.event = ledger, dataset, event
         self.receipt: Receipt | None = None
+        self._forget = forget
+        self._released: list[str] = []
+        self._persons = _PERSONS.get()
         self._reservation = 0
         self._noted = False
 
@@ -83,6 +112,12 @@ class Charge:
                     )
                 raise
         return self
+
+    def releases(self, digest: str, persons: int | None = None) -> None:
+        """What is released, by its digest, and to whom it is promised; see ``for_persons``."""
+        self._released.append(digest)
+        if persons is not None:
+            self._persons = persons
 
     def _note(self, error: BaseException, text: str) -> None:
         self._noted = True
@@ -111,13 +146,15 @@ class Charge:
         return f"{self._price()} was charged to {self.dataset!r}"
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is not None and self._forget is not None:
+            self._forget()
         if self.ledger is None:
             return
         if error is not None:
             self._note(error, f"{self._charged()} and nothing was released; the charge stays.")
             return
         try:
-            self.receipt = self.ledger.settle(self._reservation)
+            self.receipt = self.ledger.settle(self._reservation, self._released, self._persons)
         except (LedgerError, OSError) as failed:
             # The charge is durable and the release was made: to lose it now would lose what was
             # paid for. Only the note in the ledger and the receipt are missing.
@@ -129,7 +166,13 @@ class Charge:
                 stacklevel=3,
             )
         except BaseException as stopped:
-            self._note(stopped, f"{self._charged()} and the release was made, but not settled.")
+            if self._forget is not None:
+                self._forget()
+            self._note(
+                stopped,
+                f"{self._charged()} and the release was made, but not settled: it is forgotten, "
+                f"and reservation {self._reservation} stays open.",
+            )
             raise
 
 

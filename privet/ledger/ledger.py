@@ -11,6 +11,7 @@ from typing import Any
 from privet._files import canonical
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, declared_terms
+from privet.ledger.binding import Finding, release_findings
 from privet.ledger.entries import Account, Entries
 from privet.ledger.entry import GENESIS, Entry, checked_name, is_digest, totals_text
 from privet.ledger.fits import Fits
@@ -25,7 +26,7 @@ from privet.ledger.stores import store_at
 from privet.ledger.verify import unsettled, verify_entries
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event
-from privet.privacy.guarantee import Receipt
+from privet.privacy.guarantee import Guarantee, Receipt
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,11 +130,12 @@ class Ledger:
         account = self._account(dataset)
         account.terms.admit(dataset, account.totals, event, part)
 
-    def settle(self, reservation: int, released: Sequence[str] = ()) -> Receipt:
+    def settle(self, reservation: int, released: Sequence[str] = (), persons: int = 0) -> Receipt:
         """Note that the reserved release was made; once. The receipt goes with the release.
 
         ``released`` are SHA-256 digests of what was released, so that the entry names the release
-        as the receipt names the entry.
+        as the receipt names the entry; ``persons`` is how many rows a person may have who is
+        promised it, 0 where the promise is to rows.
 
         The entry bears the time of its reservation. How long a release took depends on the rows and
         on what was drawn: the number of runs of a search, which random stopping must hide, could be
@@ -142,7 +144,8 @@ class Ledger:
         number = _number(reservation)
         if isinstance(released, str) or not all(map(is_digest, released)):
             raise DeclarationError("released must be a list of SHA-256 digests, in hexadecimal.")
-        body = {"reservation": number, **({"released": list(released)} if released else {})}
+        named = {"released": list(released)} if released else {}
+        body = {"reservation": number, **named, **({"persons": persons} if persons else {})}
         with self._store.writing() as entries:
             found = entries.reservation(number)
             if found.settled is not None:
@@ -232,6 +235,20 @@ class Ledger:
         """
         self._store.check()
         verify_entries(self.entries(), head)
+
+    def findings(self, guarantee: Guarantee, digest: str | None) -> list[Finding]:
+        """Whether a released file and its entry name each other; see ``privet.ledger.binding``.
+
+        ``digest`` is of the numbers in the file; None for a file that has none.
+        """
+        with self._store.reading() as entries:
+            return list(release_findings(entries, guarantee, digest))
+
+    def verify_release(self, guarantee: Guarantee, digest: str | None) -> None:
+        """Raise ``LedgerError`` where a released file is not what its entry paid for."""
+        for found in self.findings(guarantee, digest):
+            if found.holds is False:
+                raise LedgerError(f"The release does not go with the ledger: {found.told}.")
 
     def migrate(self) -> str:
         """Bring a ledger of an earlier format up to date; tells the format that was found.

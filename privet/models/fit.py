@@ -43,6 +43,7 @@ from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger
 from privet.mechanisms import Mechanism
 from privet.mechanisms.release import Design, ReleasedVector
+from privet.models.digest import model_digest
 from privet.models.inputs import declared_classes, encode_labels, table_shape
 from privet.models.row_wise import refuse_charge, why_not_covered
 from privet.models.standardize import StagedBudget
@@ -170,9 +171,9 @@ class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]
         why = why_not_covered()
         refuse_charge(why, self.ledger)
         prepared = self.prepare(X, y)
-        charge = Charge(self.ledger, self.dataset, prepared.event)
+        charge = Charge(self.ledger, self.dataset, prepared.event, forget=self._forget)
         with charge:
-            prepared.release()
+            charge.releases(model_digest(prepared.release()))
         if why:
             self.guarantee_ = self.guarantee_.not_covered(why)
         return prepared.settle(charge.receipt)
@@ -310,12 +311,15 @@ class Fit(Generic[Model]):
             arrays = planned.stages.run(self.table.x, self.codes)
             _set(model, arrays)
             _set(model, model._public_arrays(*self.table.shape))
-            released = planned.mechanism.run(self.rows, planned.design)
+            model._publish(planned.mechanism.run(self.rows, planned.design), self)
         except BaseException:
             model._forget()  # what the stages released has no guarantee to go with it
             raise
-        model._publish(released, self)
         return model
+
+    def forget(self) -> None:
+        """Take back what was set, where something else that was paid with it failed."""
+        self.model._forget()
 
     def settle(self, receipt: Receipt | None) -> Model:
         """Keep where the ledger stood, for the model file and the statement."""

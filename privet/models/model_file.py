@@ -24,13 +24,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet._files import write_whole
 from privet.errors import DataError, DeclarationError
+from privet.models.digest import ARRAYS
 from privet.models.encoder import SchemaEncoder
 from privet.models.row_wise import Parted, elementwise, last_of, parted
 from privet.privacy.budget import as_budget
 from privet.schema import Schema
 
 MAGIC = b"PRIVET\x01\n"
-ARRAYS = ("coef_", "intercept_")
 #: Every model that a file may name, and the module it lives in: a closed list.
 HOMES = {
     "LogisticRegression": "privet.models.linear",

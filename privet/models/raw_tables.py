@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from privet.errors import DataError, DeclarationError
-from privet.ledger.charge import check_ledger, check_unit
+from privet.ledger.charge import check_ledger, check_unit, for_persons
 from privet.models.encoder import SchemaEncoder
 from privet.models.row_wise import parted
 from privet.privacy.budget import Budget, as_budget
@@ -56,12 +56,14 @@ def fit_table(model: Any, schema: Schema, table: Any) -> Any:
     chosen = for_schema(parts.last, schema, stepped=bool(parts.steps))
     budget, (x, y) = as_budget(parts.last.budget), encoded(schema, table)
     if not isinstance(model, Pipeline):
-        fitted = chosen.fit(x, y)
+        with for_persons(0 if schema.person is None else schema.group_size):
+            fitted = chosen.fit(x, y)
         for each in fitted.schema_carriers():
             carrying(each, schema, budget)
         return fitted
     steps = replace(parts, steps=tuple((name, clone(step)) for name, step in parts.steps))
-    fitted = chosen.fit(steps.transformed(x, fit=True), y)
+    with for_persons(0 if schema.person is None else schema.group_size):
+        fitted = chosen.fit(steps.transformed(x, fit=True), y)
     for each in fitted.schema_carriers():
         each.guarantee_ = promised(each.guarantee_, schema, budget, steps.relied())
     return Pipeline([("schema", SchemaEncoder(schema)), *steps.steps, (parts.name, fitted)])

@@ -7,10 +7,12 @@ Everything here is public: it is derived from the event and from what the user d
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from privet._files import canonical, digest
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event
 from privet.privacy.kinds import event_from_json
@@ -79,6 +81,11 @@ class Guarantee:
         )
 
     @property
+    def persons(self) -> int:
+        """Rows that a person may have who is promised this; 0 where the promise is to rows."""
+        return 0 if self.unit.startswith("one row of the ") else self.group
+
+    @property
     def mechanism(self) -> str:
         """Mechanism and noise in words."""
         name = self.event.mechanism
@@ -122,6 +129,16 @@ class Guarantee:
             "receipt": None if self.receipt is None else self.receipt.to_json(),
             "released": self.released,
         }
+
+
+def released_digest(kind: str, event: Event, numbers: Mapping[str, Any]) -> str:
+    """The name of a release in its entry of a ledger: SHA-256 of its numbers and of their claim.
+
+    ``numbers`` are plain values that a file keeps exactly. The receipt is not among them: it has
+    the hash of the entry, which has this digest.
+    """
+    told = {"event": event.canonical(), "kind": kind, "released": dict(numbers)}
+    return digest(canonical(told).encode())
 
 
 def guarantee_from_json(record: dict[str, Any]) -> Guarantee:

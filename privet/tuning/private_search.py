@@ -26,6 +26,7 @@ from privet.ledger.charge import Charge, check_ledger
 from privet.ledger.ledger import Ledger
 from privet.mechanisms.search import Index, SearchDesign
 from privet.models import PrivateLinearClassifier
+from privet.models.digest import model_digest
 from privet.models.inputs import declared_classes, encode_labels
 from privet.models.raw_tables import encoded
 from privet.models.row_wise import refuse_charge, why_not_covered
@@ -157,8 +158,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         self
             With the best model and the guarantee of the whole search.
         """
-        for name in RELEASED:
-            self.__dict__.pop(name, None)
+        self._forget()
         why = why_not_covered()
         refuse_charge(why, self.ledger)
         candidates = checked_candidates(self.estimator, self.candidates)
@@ -175,17 +175,21 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         rows = SearchRows(data, labels, classes.tolist())
         self._check_candidates(rows, design, candidates)
         advise(candidates)
-        charge = Charge(self.ledger, self.dataset, event)
+        charge = Charge(self.ledger, self.dataset, event, forget=self._forget)
         with charge:
             encode_labels(labels, classes)  # an undeclared label is refused wherever its row is
             first.report_clipped(data)
             chosen = self._search(rows, design, candidates, source(self.insecure_seed))
-        self._publish(chosen, event, candidates, first)
-        self.guarantee_ = replace(self.guarantee_, receipt=charge.receipt)
-        if why:
-            self.guarantee_ = self.guarantee_.not_covered(why)
+            self._publish(chosen, event, candidates, first)
+            charge.releases(model_digest(self.best_estimator_))
+        kept = replace(self.guarantee_, receipt=charge.receipt)
+        self.guarantee_ = kept.not_covered(why) if why else kept
         self.best_estimator_.guarantee_ = self.guarantee_
         return self
+
+    def _forget(self) -> None:
+        for name in RELEASED:
+            self.__dict__.pop(name, None)
 
     def schema_parameters(self, schema: Schema, *, stepped: bool = False) -> dict[str, Any]:
         """Parameters for rows that a schema encodes; public validation rows may be a raw table.

@@ -77,6 +77,29 @@ def test_a_fit_that_is_stopped_says_what_it_cost(ledger: Ledger) -> None:
     assert "epsilon = 0.5 was charged" in notes(caught.value)[0]
 
 
+def test_a_fit_that_is_stopped_leaves_no_half_of_a_model(ledger: Ledger) -> None:
+    """It is stopped after the weights were set, or while the settlement is written."""
+    x = np.random.default_rng().uniform(-0.5, 0.5, size=(300, 2))
+    stopped = Stopped(0.25, ledger=ledger, dataset="people")
+    with pytest.raises(KeyboardInterrupt):
+        stopped.fit(x, x[:, 0] > 0)
+    unsettled = LogisticRegression(0.25, ledger=Unsettling(ledger.url), dataset="people")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        unsettled.fit(x, x[:, 0] > 0)
+    assert notes(caught.value)[-1].endswith("it is forgotten, and reservation 3 stays open.")
+    for model in (stopped, unsettled):
+        left = [name for name in vars(model) if name.endswith("_")]
+        assert set(left) <= {"n_features_in_", "feature_names_in_"}, left
+    assert len(ledger.orphans("people")) == 2
+
+
+class Unsettling(Ledger):
+    """Ctrl-C comes while a settlement is written."""
+
+    def settle(self, *_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+
 def test_a_settlement_that_fails_does_not_lose_the_release(ledger: Ledger, tmp_path: Path) -> None:
     """The charge is durable by then: only the note and the receipt are missing."""
     charge = Charge(ledger, "people", pure_event(0.25))

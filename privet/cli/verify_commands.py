@@ -1,0 +1,175 @@
+"""``privet verify``: is a released file what it says? Each check by itself, with its verdict.
+
+A check is a function of the file that yields findings; ``CHECKS`` is the list of them. What needs a
+flag (``--ledger``, ``--key``) is not checked without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from json import loads
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from privet.cli.options import Json, command, open_ledger
+from privet.cli.printing import as_json, facts
+
+if TYPE_CHECKING:
+    from privet.ledger.binding import Finding
+    from privet.privacy.guarantee import Guarantee
+
+EXAMPLE = "privet verify model.privet --ledger budget.db --key curator.pub"
+VERDICTS = {True: "holds", False: "FAILS", None: "unknown"}
+
+
+@dataclass(frozen=True)
+class ReleasedFile:
+    """What a file of released numbers claims, and the digest of the numbers."""
+
+    kind: str
+    guarantee: Guarantee
+    digest: str | None  # None where the entry of a ledger names no numbers of such a file
+
+
+def released_file(path: Path) -> ReleasedFile:
+    """Read a model, intervals, an evaluation or answers; anything else is refused in words."""
+    from privet.errors import DataError
+    from privet.models.model_file import MAGIC
+
+    with path.open("rb") as file:
+        lead = file.read(len(MAGIC))
+    if lead == MAGIC:
+        return _model(path)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        record = loads(text)
+    except (ValueError, RecursionError):
+        return _answers(path)
+    kinds = {"privet-intervals-1": _intervals, "privet-evaluation": _evaluation}
+    found = record.get("format") if isinstance(record, dict) else None
+    if found not in kinds:
+        raise DataError(f"{path.name} is not a file of released numbers that this Privet reads.")
+    return kinds[found](path, record)
+
+
+def _model(path: Path) -> ReleasedFile:
+    from privet.models.digest import model_digest
+    from privet.models.row_wise import last_of
+    from privet.store import load
+
+    model = last_of(load(path))
+    return ReleasedFile("model", model.guarantee_, model_digest(model))
+
+
+def _intervals(path: Path, _: Any) -> ReleasedFile:
+    from privet.inference.files import intervals_digest, load_intervals
+
+    found = load_intervals(path)
+    return ReleasedFile("intervals", found.guarantee, intervals_digest(found))
+
+
+def _evaluation(_: Path, record: Any) -> ReleasedFile:
+    from privet.evaluation.released_evaluation import evaluation_from_json
+
+    found = evaluation_from_json(record)
+    return ReleasedFile("evaluation", found.guarantee, found.digest())
+
+
+def _answers(path: Path) -> ReleasedFile:
+    from privet.answers.records import answers_digest, read, understood
+    from privet.privacy.guarantee import guarantee_from_json
+
+    lines, _ = read(path)
+    with understood():
+        guarantee = guarantee_from_json(lines[0]["guarantee"])
+        weights = [each["weights"] for each in lines[1:] if "weights" in each]
+        name = str(lines[0]["model"])
+        digest = answers_digest(name, weights[0], guarantee.event) if weights else None
+    return ReleasedFile("answers", guarantee, digest)
+
+
+# -- the command ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is checked, and against what."""
+
+    file: Path
+    released: ReleasedFile
+    ledger: str | None
+    key: Path | None
+    signature: Path | None
+
+
+def _promise(asked: Asked) -> Iterator[Finding]:
+    """The file is whole (it was read), and promises something."""
+    from privet.ledger.binding import Finding
+
+    promise = asked.released.guarantee
+    yield Finding("file", True, f"a whole file of kind {asked.released.kind}")
+    yield Finding("promise", promise.private, str(promise))
+
+
+def _paid(asked: Asked) -> Iterator[Finding]:
+    """The ledger is whole, and its entry and the file name each other."""
+    from privet.errors import LedgerError
+    from privet.ledger.binding import Finding
+
+    if asked.ledger is None:
+        return
+    ledger = open_ledger(asked.ledger)
+    try:
+        ledger.verify()
+        yield Finding("ledger", True, "every entry's hash and sum was computed anew")
+    except LedgerError as error:
+        yield Finding("ledger", False, str(error))
+        return
+    yield from ledger.findings(asked.released.guarantee, asked.released.digest)
+
+
+def _signed(asked: Asked) -> Iterator[Finding]:
+    """The curator's key has signed these very bytes."""
+    from privet.cli.sign import signature_finding
+
+    if asked.key is not None:
+        yield signature_finding(asked.file, asked.key, asked.signature)
+
+
+#: Every check, in the order in which they are told.
+CHECKS: tuple[Callable[[Asked], Iterator[Finding]], ...] = (_promise, _paid, _signed)
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(help="A model, intervals, an evaluation or answers.")],
+    ledger: Annotated[
+        str | None, typer.Option(help="The ledger that was charged: claim and numbers must be its.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The curator's public key: the file must be signed by it.")
+    ] = None,
+    signature: Annotated[
+        Path | None, typer.Option(help="Where the signature is; default: FILE.sig.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check a released file: that it is whole, was paid for, and was signed.
+
+    Each check says whether it holds, fails, or cannot be known. Exit code 1 if one fails.
+    """
+    asked = Asked(file, released_file(file), ledger, key, signature)
+    found = [finding for check in CHECKS for finding in check(asked)]
+    if json:
+        as_json([{**each._asdict(), "verdict": VERDICTS[each.holds]} for each in found])
+    else:
+        facts([(each.check.capitalize(), f"{VERDICTS[each.holds]}: {each.told}") for each in found])
+    if any(each.holds is False for each in found):
+        raise typer.Exit(1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, verify, EXAMPLE)
