@@ -17,7 +17,7 @@ from privet._checks import norm_bound, positive
 from privet._moved import old_names
 from privet._types import Array, Targets
 from privet.losses import Loss
-from privet.rows.base import Block, Parts
+from privet.rows.engine import Block, Parts
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -11,7 +14,8 @@ from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, S
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
 from privet.noise import NOISES
-from privet.privacy import ZCDP, ApproxDP, Budget, Event, FitEvent, PureDP
+from privet.privacy import ZCDP, ApproxDP, Budget, Event, Filter, FitEvent, PureDP
+from privet.privacy.compose import add_costs, basic_costs, costs
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.jacobian import MARGINS, JacobianCurve
 
@@ -162,3 +166,12 @@ def events(draw: st.DrawFn, most: float = 20.0) -> Event:
     loss = draw(st.sampled_from(EACH_LOSS))
     n, m = draw(st.integers(50, 5000)), draw(st.integers(1, 5))
     return mechanism(name, loss, draw(budgets(most))).event(n, m)
+
+
+def admits(cap: Budget, spent: Sequence[Event], event: Event) -> bool:
+    """Whether ``event`` fits after ``spent``, by the whole list, as a ledger's totals must say."""
+    events, rule = (*spent, event), Filter(cap)
+    totals = reduce(add_costs, map(costs, events))
+    if rule.basic_limits() is None or rule.room(costs(events[0])) >= 0:
+        return rule.room(totals) >= 0
+    return rule.room(reduce(add_costs, map(basic_costs, events))) >= 0

@@ -1,6 +1,6 @@
 """Attacks on Privet's own claims, for whoever does not want to take them on trust.
 
-neighbors                adversarial tables with multiplicities, and an independent minimizer
+attacks                  adversarial tables, an independent minimizer, what a check found
 exact                    exact privacy loss: the proofs' equality cases, and blind hill climbing
 profile                  hockey-stick and Renyi divergences by quadrature
 replay                   sensitivity and gap, by running the deterministic part twice
@@ -10,11 +10,10 @@ battery                  all checks on one mechanism
 """
 
 from privet._moved import old_names
+from privet.audit.attacks import Attacks, Finding, Pair, WeightedTable
 from privet.audit.battery import audit_mechanism
 from privet.audit.black_box import epsilon_lower_bound
 from privet.audit.exact import Worst, climb, worst_loss
-from privet.audit.finding import Finding
-from privet.audit.neighbors import Attacks, Pair, WeightedTable
 from privet.audit.samplers import check_noise
 
 __all__ = [

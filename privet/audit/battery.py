@@ -19,9 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from privet.audit.attacks import Finding, WeightedTable, allows_opposite_rows
 from privet.audit.exact import worst_loss
-from privet.audit.finding import Finding
-from privet.audit.neighbors import WeightedTable, allows_opposite_rows
 from privet.audit.profile import POINTS, densities, pairs
 from privet.audit.replay import (
     MakeRows,

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from privet._types import Array
+from privet.audit.attacks import FALSE_ALARM, Pair, WeightedTable, minimizers
 from privet.audit.exact import noise_vector
-from privet.audit.finding import FALSE_ALARM
-from privet.audit.neighbors import Pair, WeightedTable, minimizers
 from privet.mechanisms import Design
 from privet.randomness import Randomness
 

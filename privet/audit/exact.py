@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet._types import Array
-from privet.audit.neighbors import Attacks, Labels, Pair, WeightedTable, minimizers, realize
+from privet.audit.attacks import Attacks, Labels, Pair, WeightedTable, minimizers, realize
 from privet.losses import Loss, sum_zero_basis
 from privet.mechanisms import Design
 

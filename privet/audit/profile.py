@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from privet._types import Array
+from privet.audit.attacks import Attacks, Pair, WeightedTable, realize, realize_in_one_column
 from privet.audit.exact import FAR, STEALTH, TILT, margin_directions, noise_vector
-from privet.audit.neighbors import Attacks, Pair, WeightedTable, realize, realize_in_one_column
 from privet.errors import DeclarationError
 from privet.mechanisms import Design
 

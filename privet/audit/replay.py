@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._types import Array
+from privet.audit.attacks import Labels, WeightedTable, allows_opposite_rows, minimizers
 from privet.audit.exact import worst_loss
-from privet.audit.neighbors import Labels, WeightedTable, allows_opposite_rows, minimizers
 from privet.losses import Loss
 from privet.mechanisms import Design, Mechanism
 from privet.minimize import minimize, rounding_floor

@@ -20,9 +20,8 @@ import numpy as np
 from scipy import special, stats
 
 from privet._types import Array
+from privet.audit.attacks import Finding, WeightedTable, minimizers, surprise
 from privet.audit.exact import noise_vector
-from privet.audit.finding import Finding, surprise
-from privet.audit.neighbors import WeightedTable, minimizers
 from privet.errors import DeclarationError
 from privet.mechanisms import Design, Mechanism
 from privet.noise import Noise

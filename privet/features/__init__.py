@@ -1,6 +1,6 @@
 """Public maps of rows, as values: kernels, random Fourier features, landmarks.
 
-kernel, numeric, objects, named   what a kernel is, and every kernel there is
+kernel, numeric, objects, named   what a kernel and a map are, and every kernel there is
 fourier, landmarks                features of a kernel, made without a row of the private table
 """
 

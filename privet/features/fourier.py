@@ -28,8 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from privet._checks import positive_whole
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.features.kernel import Kernel
-from privet.features.maps import ROOM, SMALLEST, dense_rows, in_blocks
+from privet.features.kernel import ROOM, SMALLEST, Kernel, dense_rows, in_blocks
 from privet.features.named import default_gamma, stationary_kernel
 from privet.features.numeric import Gaussian, Laplacian, Matern
 from privet.privacy.budget import Budget

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from privet._checks import positive_whole
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.features.kernel import Kernel, count
-from privet.features.maps import ROOM, SMALLEST, in_blocks, weighted
+from privet.features.kernel import ROOM, SMALLEST, Kernel, count, in_blocks, weighted
 from privet.features.named import kernel_from_json
 from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap

@@ -35,7 +35,7 @@ from privet.features.kernel import Kernel
 from privet.features.landmarks import DeclaredLandmarks
 from privet.features.named import declared_kernel, declared_weights
 from privet.features.objects import SuppliedKernel
-from privet.losses.base import JACOBIAN_SHARE
+from privet.losses.loss import JACOBIAN_SHARE
 from privet.mechanisms import Mechanism
 from privet.mechanisms.gap import reserve
 from privet.mechanisms.regularization import regularization_floor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from privet.errors import DeclarationError
-from privet.losses.base import Loss
+from privet.losses.loss import Loss
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss, SmoothHinge
 from privet.losses.multiclass import JointHuber, MulticlassLoss, Softmax, sum_zero_basis
 

@@ -22,7 +22,7 @@ from scipy.special import expit
 from privet._checks import positive
 from privet._types import Array, Targets
 from privet.bisection import logistic_maximum
-from privet.losses.base import Family, JacobianFamily, Loss, concave_maximum
+from privet.losses.loss import Family, JacobianFamily, Loss, concave_maximum
 
 
 @dataclass(frozen=True)

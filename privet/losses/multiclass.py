@@ -20,7 +20,7 @@ from scipy.linalg import helmert
 from privet._checks import is_whole, positive
 from privet._types import Array, Targets
 from privet.errors import DeclarationError
-from privet.losses.base import Family, Loss, concave_maximum
+from privet.losses.loss import Family, Loss, concave_maximum
 from privet.losses.margin import HuberHinge
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 from privet.errors import DeclarationError
-from privet.losses.base import Loss
+from privet.losses.loss import Loss
 from privet.losses.margin import HuberHinge, Logistic, SmoothHinge
 from privet.losses.multiclass import JointHuber, Softmax
 from privet.losses.weighted import Weighted

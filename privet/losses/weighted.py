@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from privet._types import Array, Targets
 from privet.errors import DeclarationError
-from privet.losses.base import Family, JacobianFamily, Loss
+from privet.losses.loss import Family, JacobianFamily, Loss
 
 
 @dataclass(frozen=True)

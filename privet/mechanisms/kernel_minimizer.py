@@ -23,7 +23,7 @@ from privet._checks import positive
 from privet.errors import DeclarationError
 from privet.losses import Loss
 from privet.mechanisms.release import Release
-from privet.minimize.rounding import UNIT, minimizer_norm
+from privet.minimize.certificate import UNIT, minimizer_norm
 from privet.privacy import Budget
 from privet.risk import RegularizedRisk
 

@@ -44,7 +44,7 @@ from privet.randomness import Randomness, source
 from privet.risk import RegularizedRisk
 from privet.rows import Rows
 from privet.rows.arrays import MOST_BLOCK_ROWS
-from privet.rows.base import Block, Parts
+from privet.rows.engine import Block, Parts
 
 THEOREM = "Wang, Kifer and Lee 2018, Lemma 1, sensitivity by privet/mechanisms/matrix.proof.md"
 # Rounding of a block's sum, relative to the sum of the terms' sizes; compensated over the blocks.

@@ -31,7 +31,7 @@ from privet.bisection import largest
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent, round_to_grid
 from privet.losses import Loss, MarginLoss
-from privet.losses.base import JACOBIAN_SHARE
+from privet.losses.loss import JACOBIAN_SHARE
 from privet.mechanisms.gap import (
     NEGLIGIBLE,
     Reserve,

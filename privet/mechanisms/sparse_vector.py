@@ -27,9 +27,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from privet._checks import positive_whole, probability
-from privet._types import Array, Codes
+from privet._types import Array
 from privet.errors import DeclarationError
-from privet.grid import grid_exponent, round_to_grid
+from privet.grid import grid_exponent
 from privet.mechanisms.function import function_shift
 from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimizer import KernelMinimizer, KernelRelease
@@ -250,20 +250,3 @@ class SparseVectorAnswers:
 
     def __reduce__(self) -> str:
         raise TypeError("A running sparse vector holds a secret threshold and is not pickled.")
-
-
-def sample_epoch(
-    design: SparseVectorDesign, errors: Array, values: Array, randomness: Randomness, k: int
-) -> tuple[Codes, Array]:
-    """``k`` first epochs on a fixed list of queries, for audits: same law as the running release.
-
-    ``errors`` are ``|v - g|`` and ``values`` the exact values of the queries. Returns where each
-    epoch ended (their number where it did not) and the value it released (zero where none).
-    """
-    level = design.threshold + design.level.sample(randomness, k)
-    noise = design.comparison.sample(randomness, k * len(errors)).reshape(k, len(errors))
-    above = np.column_stack([errors + noise >= level, np.ones(k, dtype=bool)])
-    ends = above.argmax(axis=1)
-    noisy = np.append(values, 0.0)[ends] + design.numeric.sample(randomness, k)[:, 0]
-    released = np.where(ends < len(errors), round_to_grid(noisy, design.exponent), 0.0)
-    return ends, released

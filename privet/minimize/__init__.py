@@ -1,16 +1,15 @@
 """Minimize a regularized risk to a certified gradient norm.
 
-certified        one linear term: which solver, from public numbers
+certified        one linear term: Newton or L-BFGS, chosen by public numbers
 batch            many linear terms on the same rows, and a cheap approach to all of them
-solvers          Newton and L-BFGS: what to use as curvature, and when to renew it
-descent          the loop and its steps; curvature: its directions
-rounding         what a certificate can be worth in double precision
+descent          the loop and its steps
+mean_objective   what is minimized, its derivatives and models of its curvature
+certificate      what is handed back, and what it can be worth in double precision
 """
 
 from privet.minimize.batch import curvature_at, minimize_many
+from privet.minimize.certificate import Solution, Status, minimizer_norm, rounding_floor
 from privet.minimize.certified import MAX_ITER, minimize
-from privet.minimize.result import Solution, Status
-from privet.minimize.rounding import minimizer_norm, rounding_floor
 
 __all__ = [
     "MAX_ITER",

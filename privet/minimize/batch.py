@@ -14,20 +14,21 @@ import numpy as np
 
 from privet._checks import positive
 from privet._types import Array
+from privet.minimize.certificate import Numbers, Status
 from privet.minimize.certified import (
+    LBFGS_MEMORY,
     MAX_ITER,
     checked_vectors,
+    gradient_scaling,
     minimize,
     one_thread,
     prefers_newton,
+    sample_stride,
 )
-from privet.minimize.curvature import Curvature, Curvatures, Memory, Model
 from privet.minimize.descent import Endings, Limits, descend
-from privet.minimize.objective import Objective
-from privet.minimize.result import Numbers, Status
-from privet.minimize.solvers import LBFGS_MEMORY, gradient_scaling, sample_stride
+from privet.minimize.mean_objective import Curvature, Curvatures, Memory, Model, Objective
 from privet.risk import RegularizedRisk
-from privet.rows.base import Rows
+from privet.rows.engine import Rows
 
 LARGEST_BATCH = 64
 BATCH_ENTRIES = 1 << 16  # paths times parameters: a batch stays within 25 MB

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 
 from privet._types import Array
-from privet.minimize.curvature import Memory, Model
-from privet.minimize.result import Mask, Numbers, Status
+from privet.minimize.certificate import Mask, Numbers, Status
+from privet.minimize.mean_objective import Memory, Model
 
 FAST = 0.5  # a step is fast when it at least halves the gradient norm
 CUT = 0.25  # a step cut below this shows a model far off, and counts twice

@@ -20,7 +20,7 @@ from privet.mechanisms.moments import MeanDesign, PrivateMean, cell_means
 from privet.models.lifted import Lifted
 from privet.models.standardize import Chained, Ranges, Stage, Standardized
 from privet.privacy import Budget
-from privet.rows.base import Block, Parts, Rows
+from privet.rows.engine import Block, Parts, Rows
 from privet.rows.mapped import MappedRows
 
 ROUNDS = 3

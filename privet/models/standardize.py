@@ -38,7 +38,7 @@ from privet.mechanisms.moments import (
 from privet.privacy import Budget, Event
 from privet.privacy.budget import ApproxDP, PureDP
 from privet.privacy.compose import together
-from privet.rows.base import Block, Parts
+from privet.rows.engine import Block, Parts
 from privet.rows.mapped import FeatureMap, MappedRows
 
 # Smaller numbers are zero: their squares would be too small to compute with exactly.

@@ -46,7 +46,6 @@ __all__ = [
     "ApproxDP",
     "Budget",
     "PureDP",
-    "amount",
     "as_budget",
     "budget_from_json",
     "growth",
@@ -290,11 +289,6 @@ class ApproxDP(Budget):
 
 #: Every budget by its kind.
 BUDGETS: dict[str, type[Budget]] = {budget.kind: budget for budget in (PureDP, ZCDP, ApproxDP)}
-
-
-def amount(name: str, value: Any, largest: float = LARGEST, smallest: float = SMALLEST) -> float:
-    """``value`` as a float, refused unless it is a number between the two ends."""
-    return number_between(name, value, smallest, largest)
 
 
 def spendable(name: str, value: Any) -> float:

@@ -218,17 +218,3 @@ class Filter:
     def room(self, totals: Vector) -> int:
         """Units left in the best column: the cap is kept while this is not negative."""
         return max(self.left(totals))
-
-    def admits(self, spent: Sequence[Event], event: Event) -> bool:
-        """Whether ``event`` fits after ``spent``: in at least one column the sum stays within."""
-        events = (*spent, event)
-        totals = NOTHING
-        for each in events:
-            totals = add_costs(totals, costs(each))
-        first = costs(events[0])
-        if self.basic_limits() is None or self.room(first) >= 0:
-            return self.room(totals) >= 0
-        totals = NOTHING_BASIC
-        for each in events:
-            totals = add_costs(totals, basic_costs(each))
-        return self.room(totals) >= 0

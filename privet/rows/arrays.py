@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from privet._types import Array, Targets
 from privet.errors import DataError
 from privet.rows.ball import in_ball, with_entries
-from privet.rows.base import Block, Rows
+from privet.rows.engine import Block, Rows
 
 # Blocks of about this many entries fit the second-level cache; between a quarter and four times
 # this the speed hardly changes.

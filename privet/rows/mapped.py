@@ -19,7 +19,7 @@ from privet._types import Array, Targets
 from privet.errors import DataError
 from privet.rows.arrays import ArrayBlock, block_rows
 from privet.rows.ball import in_ball
-from privet.rows.base import Block, Rows
+from privet.rows.engine import Block, Rows
 
 #: Bytes of features that are kept between passes, whatever the number of rows.
 KEPT_BYTES = 1 << 28

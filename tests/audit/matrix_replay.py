@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from privet._types import Array
-from privet.audit.neighbors import allows_opposite_rows
+from privet.audit.attacks import allows_opposite_rows
 from privet.audit.replay import Data, MakeRows, random_neighbors
 from privet.losses import Loss
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments, half_vector

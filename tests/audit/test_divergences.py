@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from privet.audit.neighbors import Pair
+from privet.audit.attacks import Pair
 from privet.audit.profile import densities, pairs
 from privet.errors import DeclarationError, RegularizationRaised
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from privet.audit.attacks import Pair, WeightedTable, allows_opposite_rows
 from privet.audit.battery import shift_claim
 from privet.audit.exact import climb, objective_loss, worst_loss
-from privet.audit.neighbors import Pair, WeightedTable, allows_opposite_rows
 from privet.errors import InfeasibleBudget, RegularizationRaised
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation

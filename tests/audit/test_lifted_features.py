@@ -16,8 +16,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from privet.audit.attacks import Pair, WeightedTable
 from privet.audit.exact import objective_loss
-from privet.audit.neighbors import Pair, WeightedTable
 from privet.errors import RegularizationRaised
 from privet.losses import JointHuber, Loss, Softmax
 from privet.losses.multiclass import sum_zero_basis

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import privet
+from privet.audit.attacks import Finding
 from privet.audit.battery import audit_mechanism
-from privet.audit.finding import Finding
 from privet.losses import HuberHinge, JointHuber, Logistic, SmoothHinge, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.privacy import ZCDP, ApproxDP, PureDP

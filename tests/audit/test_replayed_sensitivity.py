@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privet.audit.neighbors import WeightedTable
+from privet.audit.attacks import WeightedTable
 from privet.audit.replay import (
     gap_bound,
     gap_price,

@@ -12,7 +12,7 @@ from scipy import stats
 
 from privet import ZCDP, Ledger, PureDP
 from privet.answers.non_interactive import LARGEST_NET, ball_net, linear_rounds, net_rounds
-from privet.audit.finding import FALSE_ALARM
+from privet.audit.attacks import FALSE_ALARM
 from privet.errors import DeclarationError
 from privet.kernels import Gaussian, Linear, NonInteractiveClassifier, Spectrum
 from privet.losses.margin import Logistic

@@ -13,7 +13,7 @@ from scipy import stats
 from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet.answers.dual import kernel_minimum
 from privet.answers.semi_interactive import MECHANISMS, shortest_fit, span
-from privet.audit.finding import FALSE_ALARM
+from privet.audit.attacks import FALSE_ALARM
 from privet.errors import DataError, DeclarationError
 from privet.kernels import Gaussian, Polynomial, SemiInteractiveClassifier, Spectrum
 from privet.mechanisms.projection import prediction_stretch

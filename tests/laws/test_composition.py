@@ -17,6 +17,7 @@ from privet.privacy.compose import FILTER_ORDERS, add_costs, costs, units
 from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
 from privet.privacy.kinds import event_from_json
 from tests.strategies import (
+    admits,
     budgets,
     curves,
     deltas,
@@ -165,7 +166,7 @@ def test_a_cap_admits_less_after_more(cap: Budget) -> None:
 
 
 def test_a_pure_cap_admits_no_gaussian() -> None:
-    assert not Filter(PureDP(10.0)).admits([], gaussian_event(1e-6))
+    assert not admits(PureDP(10.0), [], gaussian_event(1e-6))
 
 
 def test_a_zcdp_cap_admits_pure_at_half_its_square() -> None:
@@ -195,7 +196,7 @@ def test_what_a_filter_admits_keeps_the_cap(
     cap = ApproxDP(epsilon, delta)
     spent: list[Event] = []
     for each in asked:
-        if Filter(cap).admits(spent, each):
+        if admits(cap, spent, each):
             spent.append(each)
     if not spent:
         return
@@ -226,7 +227,7 @@ def _basic(spent: list[Event]) -> tuple[float, float]:
 def test_sums_that_a_filter_admits_are_within_the_cap(asked: list[Event], cap: Budget) -> None:
     spent: list[Event] = []
     for each in asked:
-        if Filter(cap).admits(spent, each):
+        if admits(cap, spent, each):
             spent.append(each)
     if isinstance(cap, PureDP):
         assert math.fsum(each.pure() for each in spent) <= cap.epsilon * (1.0 + 2.0**-49)
@@ -242,4 +243,4 @@ def test_the_filters_room_shrinks_by_what_is_spent(made: list[Event]) -> None:
     for each in made[1:]:
         totals = add_costs(totals, costs(each))
     for cap in (PureDP(3.0), ZCDP(3.0), ApproxDP(3.0, 1e-5)):
-        assert (Filter(cap).room(totals) >= 0) == Filter(cap).admits(made[:-1], made[-1])
+        assert (Filter(cap).room(totals) >= 0) == admits(cap, made[:-1], made[-1])

@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from privet import ZCDP, ApproxDP, Numeric, PureDP
 from privet.answers.dual import Gram
-from privet.audit.finding import Finding
+from privet.audit.attacks import Finding
 from privet.grid import GRID_BITS
 from privet.kernels import Gaussian, Linear
 from privet.losses import HuberHinge, Logistic

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from privet import ZCDP, LinearSVC, LogisticRegression, PureDP, randomness
-from privet.audit.neighbors import WeightedTable
+from privet.audit.attacks import WeightedTable
 from privet.audit.samplers import recovered_noise
 from privet.losses import HuberHinge, Logistic
 from privet.mechanisms import MECHANISMS, Design, Mechanism

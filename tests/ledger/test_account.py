@@ -22,7 +22,7 @@ from privet.ledger.entry import Totals
 from privet.privacy import Budget, Event, Filter
 from privet.privacy.compose import FILTER_ORDERS, UNITS_PER_ONE, add_costs, costs, units
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
-from tests.strategies import budgets, event, events, gaussian_event, pure_event
+from tests.strategies import admits, budgets, event, events, gaussian_event, pure_event
 
 PARTS = {"a": (0, 500), "b": (500, 1000)}
 charges = st.lists(
@@ -44,7 +44,7 @@ def test_each_part_is_an_account_of_its_own(
     totals, spent = terms.nothing(), {name: list[Event]() for name in PARTS}
     for made, part in asked:
         touched = [part] if part is not None else list(PARTS)
-        fits = all(Filter(cap).admits(spent[name], made) for name in touched)
+        fits = all(admits(cap, spent[name], made) for name in touched)
         if fits:
             totals = terms.admit("people", totals, made, part)
             for name in touched:

@@ -34,7 +34,7 @@ from privet.ledger.account import Terms, costs_for
 from privet.privacy import Budget, Event, Filter
 from privet.privacy.compose import UNITS_PER_ONE, units
 from tests import postgres
-from tests.strategies import gaussian_event, pure_event
+from tests.strategies import admits, gaussian_event, pure_event
 
 PARTS = {"a": (0, 100), "b": (100, 200)}
 caps = st.one_of(
@@ -104,9 +104,7 @@ class Charges(RuleBasedStateMachine):
         names = [each.name for each in terms.parts] or [None]
         lists = [[event for event, of in whole if of in (None, each)] for each in names]
         if terms.group == 1:
-            return all(
-                Filter(terms.cap).admits(events[:-1], events[-1]) for events in lists if events
-            )
+            return all(admits(terms.cap, events[:-1], events[-1]) for events in lists if events)
         return any(
             limit is not None and all(_within(limit, events, column, terms) for events in lists)
             for column, limit in enumerate(Filter(terms.cap).limits())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from privet import ZCDP, ApproxDP, PureDP
-from privet.audit.finding import FALSE_ALARM
+from privet.audit.attacks import FALSE_ALARM
 from privet.losses.margin import Logistic
 from privet.mechanisms.distinguishing import (
     Distinguishing,

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.linalg import cholesky
 
 from privet import ZCDP, ApproxDP, PureDP
-from privet.audit.finding import FALSE_ALARM
+from privet.audit.attacks import FALSE_ALARM
 from privet.errors import DeclarationError
 from privet.losses.margin import HuberHinge, Logistic
 from privet.mechanisms.function import (

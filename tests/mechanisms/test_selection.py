@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from privet import ZCDP, ApproxDP, PureDP
-from privet.audit.finding import FALSE_ALARM
+from privet.audit.attacks import FALSE_ALARM
 from privet.errors import DeclarationError
 from privet.mechanisms.selection import (
     EXPONENTIAL,

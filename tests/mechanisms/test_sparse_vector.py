@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from privet import ZCDP, ApproxDP, PureDP
+from privet.audit.attacks import FALSE_ALARM
 from privet.audit.black_box import epsilon_lower_bound
-from privet.audit.finding import FALSE_ALARM
 from privet.errors import DeclarationError
+from privet.grid import round_to_grid
 from privet.losses.margin import Logistic
 from privet.mechanisms.sparse_vector import (
     SparseVector,
     SparseVectorAnswers,
     SparseVectorDesign,
-    sample_epoch,
 )
 from privet.noise import SphericalLaplace
 from privet.privacy import Budget
@@ -146,6 +146,24 @@ def first_above(d: SparseVectorDesign, errors: Array, rng: Randomness) -> int:
 
 
 # -- black box ---------------------------------------------------------------------------------
+
+
+def sample_epoch(
+    design: SparseVectorDesign, errors: Array, values: Array, randomness: Randomness, k: int
+) -> tuple[NDArray[np.int_], Array]:
+    """``k`` first epochs on a fixed list of queries, by the law of the running release.
+
+    ``errors`` are ``|v - g|`` and ``values`` the exact values of the queries. Returns where each
+    epoch ended (their number where it did not) and the value it released (zero where none).
+    """
+    level = design.threshold + design.level.sample(randomness, k)
+    noise = design.comparison.sample(randomness, k * len(errors)).reshape(k, len(errors))
+    above = np.column_stack([errors + noise >= level, np.ones(k, dtype=bool)])
+    ends = above.argmax(axis=1)
+    noisy = np.append(values, 0.0)[ends] + design.numeric.sample(randomness, k)[:, 0]
+    released = np.where(ends < len(errors), round_to_grid(noisy, design.exponent), 0.0)
+    return ends, released
+
 
 # twelve queries near the threshold; one row moves all of them up by s
 QUERIES, DRAWS = 12, 60_000

@@ -7,9 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from privet.losses import Logistic
-from privet.minimize.curvature import Curvature, Memory, Scaling
 from privet.minimize.descent import SHORT, LineSearch
-from privet.minimize.objective import Objective
+from privet.minimize.mean_objective import Curvature, Memory, Objective, Scaling
 from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows, arrays
 from tests.minimize.hostile_tables import TABLES

@@ -10,13 +10,12 @@ import scipy.sparse as sp
 from privet.losses import LOSSES, Logistic
 from privet.minimize import batch, curvature_at, minimize, minimize_many
 from privet.minimize.batch import Bent, Nearby, nearby_stride
-from privet.minimize.curvature import Curvature, Curvatures, Memory, Scaling
 from privet.minimize.descent import Endings, Limits, descend
-from privet.minimize.objective import Objective
+from privet.minimize.mean_objective import Curvature, Curvatures, Memory, Objective, Scaling
 from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows
 from privet.rows.arrays import ArrayBlock, checked_rows
-from privet.rows.base import Block
+from privet.rows.engine import Block
 from tests.minimize.hostile_tables import TABLES, gradient, make_loss, problem
 
 TOLERANCE = 1e-10

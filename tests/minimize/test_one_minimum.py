@@ -15,9 +15,8 @@ from privet.datasets import census_like
 from privet.errors import DeclarationError, NotConverged
 from privet.losses import LOSSES, Logistic
 from privet.minimize import Solution, Status, minimize, rounding_floor
-from privet.minimize.certified import prefers_newton
-from privet.minimize.objective import Objective
-from privet.minimize.solvers import lbfgs, newton, sample_stride
+from privet.minimize.certified import lbfgs, newton, prefers_newton, sample_stride
+from privet.minimize.mean_objective import Objective
 from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows
 from tests.minimize.hostile_tables import TABLES, gradient, make_loss, problem

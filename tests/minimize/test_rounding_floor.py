@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from privet.losses import LOSSES, HuberHinge, Logistic, Loss
 from privet.minimize import minimize, minimizer_norm, rounding_floor
-from privet.minimize.objective import Objective
+from privet.minimize.mean_objective import Objective
 from privet.risk import RegularizedRisk
 from privet.rows import ArrayRows
 from tests.minimize.hostile_tables import TABLES, make_loss, problem

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from privet.audit.attacks import Finding
 from privet.audit.battery import audit_mechanism
-from privet.audit.finding import Finding
 from tests.planted.bugs import PLANTED, Planted
 
 HEADER = """# Planted bugs, and what finds them

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from privet._types import Array
-from privet.audit.finding import Finding, surprise
-from privet.audit.neighbors import WeightedTable
+from privet.audit.attacks import Finding, WeightedTable, surprise
 from privet.audit.samplers import (
     check_noise,
     recovered_noise,
