@@ -1,7 +1,7 @@
 """The noise laws: sampler, density and norm of each, in one place.
 
     SphericalLaplace(scale)   density ~ exp(-|b|/scale); |b| ~ Gamma(p, scale), direction uniform
-    Gaussian(scale)           density ~ exp(-|b|^2/(2 scale^2)); |b| ~ scale chi(p)
+    GaussianNoise(scale)      density ~ exp(-|b|^2/(2 scale^2)); |b| ~ scale chi(p)
 
 and laws of independent coordinates: ``Laplace`` (of counts), ``Exponential`` and ``Gumbel`` (of
 selections).
@@ -103,7 +103,7 @@ class SphericalLaplace(Noise):
 
 
 @dataclass(frozen=True)
-class Gaussian(Noise):
+class GaussianNoise(Noise):
     """Independent normal coordinates with standard deviation ``scale``."""
 
     kind: ClassVar[str] = "gaussian"
@@ -168,4 +168,4 @@ class Gumbel(Law):
 
 
 #: Every noise by its kind; a law that holds for noises is tested on all of these.
-NOISES: dict[str, type[Noise]] = {noise.kind: noise for noise in (SphericalLaplace, Gaussian)}
+NOISES: dict[str, type[Noise]] = {noise.kind: noise for noise in (SphericalLaplace, GaussianNoise)}

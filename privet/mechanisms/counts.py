@@ -36,7 +36,7 @@ from privet.grid import (
 )
 from privet.mechanisms.output import output_curve
 from privet.mechanisms.release import Draw, Release, ReleaseDesign, draw
-from privet.noise import Gaussian, Laplace, Law
+from privet.noise import GaussianNoise, Laplace, Law
 from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve
 from privet.privacy.event import SEEDED, not_private
@@ -62,7 +62,7 @@ class HistogramDesign(ReleaseDesign):
     @property
     def law(self) -> Law:
         """The noise of one cell."""
-        return (Laplace if self.kind == "laplace" else Gaussian)(self.scale, 1)
+        return (Laplace if self.kind == "laplace" else GaussianNoise)(self.scale, 1)
 
     @property
     def draws(self) -> tuple[Draw, ...]:

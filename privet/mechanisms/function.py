@@ -33,7 +33,7 @@ from privet.grid import grid_exponent, round_to_grid
 from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.kernel_minimizer import KernelMinimizer, KernelRelease
 from privet.mechanisms.release import Draw, ReleaseDesign, draw
-from privet.noise import Gaussian
+from privet.noise import GaussianNoise
 from privet.privacy import Budget
 from privet.privacy.curves import GaussianCurve
 from privet.privacy.event import not_private
@@ -78,9 +78,9 @@ class FunctionDesign(ReleaseDesign):
         return self.sigma * self.minimizer.risk.norm_bound * math.sqrt(1.0 + EXTRA)
 
     @property
-    def path(self) -> Gaussian:
+    def path(self) -> GaussianNoise:
         """The noise of one answer, before it is given the path's covariance."""
-        return Gaussian(self.sigma, 1)
+        return GaussianNoise(self.sigma, 1)
 
     @property
     def draws(self) -> tuple[Draw, ...]:
@@ -135,7 +135,7 @@ class FunctionRelease(KernelRelease):
             theorem=THEOREM,
             why_not_private=not_private(self.insecure_seed),
         )
-        answer = Gaussian(sigma * self.norm_bound, 1)
+        answer = GaussianNoise(sigma * self.norm_bound, 1)
         largest = minimizer.norm * self.norm_bound + answer.norm_quantile(NEGLIGIBLE)
         return FunctionDesign(minimizer, sigma, grid_exponent(answer.scale, largest), event)
 

@@ -273,7 +273,7 @@ def finish(minima: Array, design: Design, randomness: Randomness) -> Array:
 
 
 @dataclass(frozen=True)
-class Rate:
+class LaplaceRate:
     """``a = R/scale`` of the spherical Laplace noise at the total regularization."""
 
     a: float
@@ -282,19 +282,19 @@ class Rate:
 
 def laplace_rate(
     loss: Loss, calibration: str | None, epsilon: float, n: int, lam: float, norm_bound: float
-) -> Rate:
+) -> LaplaceRate:
     """The rate that each calibration gives; refuses where it has none."""
     q = RegularizedRisk(loss, lam, norm_bound).relative_curvature(n)
     if calibration in (None, "exact"):
         a = exact_rate(loss, epsilon, q)
         if a <= 0.0:
             raise _infeasible(loss, epsilon, n, lam, norm_bound)
-        return Rate(a, lam)
+        return LaplaceRate(a, lam)
     if calibration == "wang2018":
         left = epsilon - loss.log_determinant_bound(q)
         if left <= 0.0:
             raise _infeasible(loss, epsilon, n, lam, norm_bound)
-        return Rate(left / loss.difference_bound, lam)
+        return LaplaceRate(left / loss.difference_bound, lam)
     if not isinstance(loss, MarginLoss):
         raise DeclarationError(f"calibration={calibration!r} is for two-class losses only.")
     return _chaudhuri2011(loss, epsilon, n, lam, norm_bound)
@@ -310,14 +310,16 @@ def exact_rate(loss: Loss, epsilon: float, q: float) -> float:
     return largest(lambda a: loss.privacy_loss_bound(a, q) <= epsilon, free)
 
 
-def _chaudhuri2011(loss: Loss, epsilon: float, n: int, lam: float, norm_bound: float) -> Rate:
+def _chaudhuri2011(
+    loss: Loss, epsilon: float, n: int, lam: float, norm_bound: float
+) -> LaplaceRate:
     """Algorithm 2, with ``c R^2`` for its ``c``."""
     risk = RegularizedRisk(loss, lam, norm_bound)
     left = epsilon - 2.0 * math.log1p(loss.curvature_bound * risk.relative_curvature(n))
     if left <= 0.0:
         lam = risk.row_curvature / (n * math.expm1(epsilon / 4.0))
         left = epsilon / 2.0
-    return Rate(left / loss.difference_bound, lam)
+    return LaplaceRate(left / loss.difference_bound, lam)
 
 
 def _infeasible(

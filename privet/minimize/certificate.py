@@ -82,7 +82,6 @@ class Solution:
         )
 
 
-
 UNIT = 2.0**-53
 
 

@@ -132,7 +132,7 @@ def prefers_newton(risk: RegularizedRisk, n: int, m: int) -> bool:
 
 # Lazy Newton: a Hessian of few rows, kept for as long as the gradient norm falls fast.
 #
-# The first factor comes from a sample of the rows; secant pairs correct it (see ``mean_objective``).
+# The first factor comes from a sample of the rows; secant pairs correct it.
 # When a path becomes slow, the next factor looks at more rows, in the end at all of them, each
 # time at the latest point: then this is Newton's method with a Wolfe line search, which converges
 # from any point on a strongly convex function with a Lipschitz gradient, and superlinearly near

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
-from privet.noise import Gaussian, SphericalLaplace
+from privet.noise import GaussianNoise, SphericalLaplace
 from privet.planning.bounds import quantile, two_sided_tail, variances
 from privet.randomness import InsecureSeed
 
@@ -40,7 +40,7 @@ def test_far_tails_of_laplace() -> None:
 def test_the_quantile_has_its_tail(
     tail: float, normal: float, spread: float, dimension: int
 ) -> None:
-    for law in (SphericalLaplace(0.7, dimension), Gaussian(0.7, dimension)):
+    for law in (SphericalLaplace(0.7, dimension), GaussianNoise(0.7, dimension)):
         parts = np.array([normal]), np.array([spread])
         size = quantile(tail, *parts, law)
         assert two_sided_tail(size, *parts, law)[0] == pytest.approx(tail, rel=1e-6)
@@ -48,7 +48,7 @@ def test_the_quantile_has_its_tail(
 
 def test_normal_limits() -> None:
     parts = np.array([4.0]), np.array([9.0])
-    law = Gaussian(2.0, 3)
+    law = GaussianNoise(2.0, 3)
     assert variances(*parts, law)[0] == 40.0
     assert quantile(0.05, *parts, law)[0] == pytest.approx(norm.isf(0.025) * math.sqrt(40.0))
     nearly = SphericalLaplace(1e-9, 3)

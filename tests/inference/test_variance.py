@@ -10,7 +10,7 @@ import pytest
 from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty, floored
 from privet.losses import Logistic
 from privet.mechanisms.matrix import NoisyMatrices, SecondMoments, Weighing
-from privet.noise import Gaussian, SphericalLaplace
+from privet.noise import GaussianNoise, SphericalLaplace
 from privet.privacy import PureDP
 from privet.risk import RegularizedRisk
 
@@ -29,8 +29,8 @@ def uncertainty(
     kind: type = Uncertainty,
     main: Any = None,
 ) -> Any:
-    released = NoisyMatrices(h, m, Weighing(2.0, 1.0), Gaussian(noise_scale, 6))
-    fit = FitNoise(mechanism, main or Gaussian(3.0, 2), 0.0)
+    released = NoisyMatrices(h, m, Weighing(2.0, 1.0), GaussianNoise(noise_scale, 6))
+    fit = FitNoise(mechanism, main or GaussianNoise(3.0, 2), 0.0)
     return kind(THETA, released, LAM, N, fit, 7)
 
 
@@ -57,7 +57,7 @@ def test_output_perturbation_has_its_noise_outside() -> None:
 
 def test_the_gap_noise_is_added() -> None:
     plain = uncertainty()
-    fit = FitNoise("objective", Gaussian(3.0, 2), 0.5)
+    fit = FitNoise("objective", GaussianNoise(3.0, 2), 0.5)
     more = Uncertainty(THETA, plain.released, LAM, N, fit, 7)
     np.testing.assert_allclose(more.parts(UNIT).normal, plain.parts(UNIT).normal + 0.25)
 
@@ -92,8 +92,8 @@ def test_the_bootstrap_is_idle_without_noise_and_repeats_itself() -> None:
 
 def test_the_bootstrap_undoes_the_inflation_of_an_inverse() -> None:
     """Away from the floor a noisy inverse is too large on average; corrected it is nearer."""
-    released = NoisyMatrices(H, M, Weighing(1.0, 1.0), Gaussian(0.025, 6))
-    fit = FitNoise("objective", Gaussian(100.0, 2))
+    released = NoisyMatrices(H, M, Weighing(1.0, 1.0), GaussianNoise(0.025, 6))
+    fit = FitNoise("objective", GaussianNoise(100.0, 2))
     truth = Uncertainty(THETA, released, LAM, N, fit, 0)._through(H + LAM * UNIT, UNIT)
     rng, plain, corrected = np.random.default_rng(), [], []
     for i in range(1500):
@@ -120,10 +120,10 @@ def test_floored_is_the_nearest_matrix() -> None:
 def test_units() -> None:
     """Rows ``a`` times as long: standard errors over ``a``, at every noise."""
     a = 5.0
-    for main in (Gaussian(3.0, 2), SphericalLaplace(3.0, 2)):
-        released = NoisyMatrices(H, M, Weighing(2.0, 1.0), Gaussian(0.01, 6))
+    for main in (GaussianNoise(3.0, 2), SphericalLaplace(3.0, 2)):
+        released = NoisyMatrices(H, M, Weighing(2.0, 1.0), GaussianNoise(0.01, 6))
         one = Uncertainty(THETA, released, LAM, N, FitNoise("objective", main), 3)
-        scaled = NoisyMatrices(a**2 * H, a**2 * M, Weighing(2.0, a**2), Gaussian(0.01, 6))
+        scaled = NoisyMatrices(a**2 * H, a**2 * M, Weighing(2.0, a**2), GaussianNoise(0.01, 6))
         longer = type(main)(a * main.scale, 2)
         fit = FitNoise("objective", longer)
         two = Uncertainty(THETA / a, scaled, a**2 * LAM, N, fit, 3)

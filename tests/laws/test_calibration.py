@@ -19,7 +19,7 @@ from privet.mechanisms import MECHANISMS, Design, Mechanism, ObjectivePerturbati
 from privet.mechanisms.gap import output_gap, reserve
 from privet.mechanisms.objective import REFUTED
 from privet.mechanisms.output import DISCRETE_SLACK
-from privet.noise import Gaussian, SphericalLaplace
+from privet.noise import GaussianNoise, SphericalLaplace
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import gaussian_delta, renyi_epsilon
 from privet.privacy.jacobian import JacobianCurve
@@ -93,7 +93,7 @@ def test_calibrate_then_account_returns_the_budget(
 def _renyi_only(design: Design, budget: Budget) -> bool:
     """Many classes under (epsilon, delta) may rest on a Renyi conversion."""
     many = not jacobian_curve(design).profile_is_tight
-    return isinstance(budget, ApproxDP) and isinstance(design.main, Gaussian) and many
+    return isinstance(budget, ApproxDP) and isinstance(design.main, GaussianNoise) and many
 
 
 @given(

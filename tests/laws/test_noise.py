@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from privet.losses import Logistic
 from privet.mechanisms import MECHANISMS
-from privet.noise import NOISES, Gaussian, Noise, SphericalLaplace
+from privet.noise import NOISES, GaussianNoise, Noise, SphericalLaplace
 from privet.privacy import PureDP
 from privet.randomness import InsecureSeed, SystemRandomness, source
 from privet.rows import checked_rows
@@ -61,7 +61,7 @@ def test_laplace_loss_is_at_most_the_shift_over_the_scale(
 @given(seed=seeds(), scale=scales, dimension=st.integers(1, 40))
 def test_gaussian_loss_is_that_of_a_shifted_normal(seed: int, scale: float, dimension: int) -> None:
     """``(2 <b, s> + |s|^2)/(2 scale^2)``, at most ``|s| (2|b| + |s|)/(2 scale^2)``."""
-    noise = Gaussian(scale, dimension)
+    noise = GaussianNoise(scale, dimension)
     b, shift = points(seed, dimension, scale)
     loss = float(noise.log_density(b) - noise.log_density(b + shift))
     size, length = float(np.linalg.norm(b)), float(np.linalg.norm(shift))
@@ -136,7 +136,7 @@ def test_everything_scales_with_the_scale(
 
 
 def test_hand_numbers() -> None:
-    laplace, gaussian = SphericalLaplace(2.0, 3), Gaussian(2.0, 1)
+    laplace, gaussian = SphericalLaplace(2.0, 3), GaussianNoise(2.0, 1)
     assert laplace.expected_norm == 6.0
     assert laplace.coordinate_sd == 4.0
     assert SphericalLaplace(2.0, 1).norm_quantile(math.exp(-3.0)) == pytest.approx(6.0)

@@ -15,7 +15,7 @@ import pytest
 from privet import ZCDP, ApproxDP, PureDP
 from privet.mechanisms.counts import Histogram
 from privet.mechanisms.release import add_noise
-from privet.noise import Gaussian
+from privet.noise import GaussianNoise
 from privet.randomness import SystemRandomness
 from tests.laws.releases import RELEASES, Draw
 from tests.laws.releases.registry import Array
@@ -57,7 +57,7 @@ def test_histograms_move_by_the_steps(budget: Any) -> None:
 
 
 def test_values_with_gaussian_noise_move_by_the_steps() -> None:
-    values, noise = np.linspace(-1.0, 1.0, 5), Gaussian(2.0, 5)
+    values, noise = np.linspace(-1.0, 1.0, 5), GaussianNoise(2.0, 5)
     before, after = moved(lambda: add_noise(values, noise, -20, SystemRandomness()))
     np.testing.assert_allclose(after - before, np.ldexp(ramp(5), -20), rtol=1e-9)
 
