@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from privet._types import Array
 from privet.losses import Logistic, Loss, Softmax
-from privet.losses.base import JACOBIAN_SHARE
+from privet.losses.loss import JACOBIAN_SHARE
 from privet.losses.weighted import Weighted
 from privet.privacy import ApproxDP
 from tests.strategies import name_of
