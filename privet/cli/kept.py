@@ -130,12 +130,17 @@ class Paid:
             write_whole(file, canonical(head).encode() + b"\n" + raw, replace=False)
             self._waits = True
 
+    def _result(self) -> Kept:
+        if self.kept is None:
+            raise RuntimeError("Nothing was kept yet: keep comes before deliver and told.")
+        return self.kept
+
     def deliver(self) -> None:
         """The kept result at its place; another file of that name stays without --force."""
-        assert self.kept is not None
+        kept = self._result()
         if self.out is not None:
             try:
-                write_whole(self.out, self.kept.content, replace=self.force, mode=self.kept.mode)
+                write_whole(self.out, kept.content, replace=self.force, mode=kept.mode)
             except FileExistsError:
                 raise DeclarationError(
                     f"{self.out.name} was written by another process in the meantime and is kept "
@@ -163,16 +168,16 @@ class Paid:
 
     def told(self) -> str:
         """Where the result is and how to get it."""
-        assert self.kept is not None
+        kept = self._result()
         if not self._waits:
             return (
-                f"The {self.kept.kind} was released and paid for, but it could be written neither "
+                f"The {kept.kind} was released and paid for, but it could be written neither "
                 f"to its place nor to {self.folder}: it is lost, and the charge stays."
             )
-        out = self.out if self.out is not None else Path(f"{self.kept.kind}.json")
+        out = self.out if self.out is not None else Path(f"{kept.kind}.json")
         return (
-            f"The {self.kept.kind} was released and paid for; it is kept in {self.kept.file}. Get "
-            f"it with: privet recover {self.kept.name} --folder {self.folder} --out {out}"
+            f"The {kept.kind} was released and paid for; it is kept in {kept.file}. Get "
+            f"it with: privet recover {kept.name} --folder {self.folder} --out {out}"
         )
 
 

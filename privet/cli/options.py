@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -88,7 +88,10 @@ def _fields(kind: Any) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(kind)
 
 
-def required(value: Any, name: str) -> Any:
+Given = TypeVar("Given")
+
+
+def required(value: Given | None, name: str) -> Given:
     """``value``, or wrong usage: it is in neither the flags nor the configuration."""
     if value is None:
         raise typer.BadParameter(f"{name} is missing.")
@@ -124,10 +127,8 @@ class BudgetFlags:
                 if self.delta is not None:
                     raise typer.BadParameter("--delta goes with --epsilon, not with --rho.")
                 return ZCDP(self.rho)
-            assert self.epsilon is not None
-            if self.delta is None:
-                return PureDP(self.epsilon)
-            return ApproxDP(self.epsilon, self.delta)
+            epsilon = required(self.epsilon, "--epsilon")
+            return PureDP(epsilon) if self.delta is None else ApproxDP(epsilon, self.delta)
         except DeclarationError as error:
             raise typer.BadParameter(str(error)) from None
 

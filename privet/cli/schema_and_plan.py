@@ -20,7 +20,7 @@ from privet.cli.options import (
 )
 from privet.cli.printing import as_json, facts, free_place, is_screen, table, working
 from privet.cli.reading import FileFlags, looked, open_noting_separator
-from privet.errors import DataError
+from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
     from privet.planning import Plan
@@ -159,7 +159,8 @@ def _words(column: Column) -> str:
     if isinstance(column, Numeric):
         scale = ", logarithmic" if column.log else ""
         return f"{column.low:g} to {column.high:g}{scale}"
-    assert isinstance(column, Categorical)
+    if not isinstance(column, Categorical):
+        raise DeclarationError(f"A column is numeric or categorical, not {type(column).__name__}.")
     few = ", ".join(str(value) for value in column.categories[:4])
     more = len(column.categories) - 4
     return few + (f" and {more} more" if more > 0 else "") + (" or other" if column.other else "")
@@ -264,8 +265,8 @@ def _planned(
     if (columns is None) == (schema is None):
         raise typer.BadParameter("give either --columns or --schema.")
     if schema is None:
-        assert columns is not None
-        return make(model.unfitted(None, **options), n=rows, d=columns, classes=classes), 1
+        width = required(columns, "--columns")
+        return make(model.unfitted(None, **options), n=rows, d=width, classes=classes), 1
     declared = Schema.from_toml(schema)
     unfitted = for_schema(model.unfitted(declared.label.classes, **options), declared)
     return make(unfitted, n=rows, d=declared.width), declared.group_size

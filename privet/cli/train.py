@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -26,8 +26,11 @@ from privet.cli.reading import Reading
 from privet.errors import DeclarationError
 
 if TYPE_CHECKING:
+    from privet.models.classifier import PrivateLinearClassifier
+    from privet.models.row_wise import Promised
     from privet.schema import Schema
 
+Model = TypeVar("Model")
 Data = Annotated[Path | None, typer.Argument(help="CSV or Parquet file.")]
 SchemaFile = Annotated[Path | None, typer.Option(help="Declared columns and label, TOML.")]
 Out = Annotated[Path | None, typer.Option(help="The model file to write.")]
@@ -137,15 +140,17 @@ def confirmed_schema(path: Path) -> Schema:
     return declared
 
 
-def fit(unfitted: Any, schema: Schema, data: Path, what: str = "fitting", **shown: Any) -> Any:
+def fit(
+    unfitted: Model, schema: Schema, data: Path, what: str = "fitting", *, timed: bool = True
+) -> Model:
     """The model or search, fitted to a file."""
     from privet.models import fit_table
 
-    with working(f"Reading and encoding {data.name}, {what}", **shown):
+    with working(f"Reading and encoding {data.name}, {what}", timed=timed):
         return fit_table(unfitted, schema, data)
 
 
-def deliver(fitted: Any, paid: Paid) -> None:
+def deliver(fitted: Promised, paid: Paid) -> None:
     """A released model on disk, then at its place."""
     from privet.models.model_file import content
 
@@ -175,7 +180,9 @@ def read_candidates(path: Path) -> list[dict[str, Any]]:
     return listed
 
 
-def show_released(model: Any, out: Path, seconds: float | None, *, json: bool) -> None:
+def show_released(
+    model: PrivateLinearClassifier, out: Path, seconds: float | None, *, json: bool
+) -> None:
     """What was released, where, and what to do next; None leaves out time and memory."""
     guarantee, memory = model.guarantee_, peak_memory()
     if json:

@@ -10,7 +10,6 @@ which group a row has is checked when the tables are counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,15 +20,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from privet._types import Array, Codes
-from privet.errors import DataError, DeclarationError, PrivetError
+from privet.errors import DataError, DeclarationError
 from privet.evaluation.allocation import SCORES
+from privet.ledger import Ledger
 from privet.ledger.charge import check_ledger, check_same_ledger, check_unit
 from privet.models import Released
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.inputs import encode_labels, refuse_unsound
 from privet.models.model_display import refuse_published
 from privet.models.raw_tables import after_schema, carried, labeled_rows, unit
-from privet.models.row_wise import may_mix
+from privet.models.row_wise import Scored, may_mix, unquoted
 from privet.privacy.budget import Budget
 from privet.privacy.guarantee import Receipt
 from privet.schema import Categorical, Schema
@@ -39,14 +39,15 @@ from privet.schema.tables import open_table
 #: Scores are binned over this share of the range that they could have: few rows go further, and
 #: those are counted in the outermost bins.
 CENTRAL = 0.5
+WHO = "A step before the model, or the model,"
 
 
 @dataclass(frozen=True)
 class EvaluatedModel:
     """A fitted classifier and its last step, which carries the guarantee."""
 
-    whole: Any
-    last: Any
+    whole: Scored | Pipeline
+    last: Scored
 
     def of(self, schema: Schema | None) -> EvaluatedModel:
         """What takes the rows that a schema encoded: a pipeline without its encoder."""
@@ -65,8 +66,7 @@ class EvaluatedModel:
     @property
     def training_receipt(self) -> Receipt | None:
         """What the ledger gave for the training, if it was charged."""
-        receipt: Receipt | None = self.last.guarantee_.receipt
-        return receipt
+        return self.last.guarantee_.receipt
 
     @property
     def training_dataset(self) -> str | None:
@@ -94,17 +94,17 @@ class EvaluatedModel:
 
     def predicted(self, X: Any) -> Codes:
         """Predicted classes by their place."""
-        found = unquoted(self.whole.predict, X)
+        found = unquoted(self.whole.predict, X, WHO)
         return encode_labels(np.asarray(found), self.classes)
 
     def scores(self, X: Any) -> Array:
         """Scores, one column for two classes (the positive one's) and one for each of more."""
-        scores = np.asarray(unquoted(self.whole.decision_function, X), dtype=np.float64)
+        scores = np.asarray(unquoted(self.whole.decision_function, X, WHO), dtype=np.float64)
         return scores[:, None] if scores.ndim == 1 else scores
 
     def probabilities(self, X: Any) -> Array:
         """Class probabilities, shape (n, C)."""
-        return np.asarray(unquoted(self.whole.predict_proba, X), dtype=np.float64)
+        return np.asarray(unquoted(self.whole.predict_proba, X, WHO), dtype=np.float64)
 
     @property
     def score_range(self) -> tuple[float, float]:
@@ -131,7 +131,13 @@ class EvaluatedModel:
         return np.asarray(np.clip((units + 1.0) / 2.0, 0.0, 1.0))
 
     def refuse_training_rows(
-        self, n: int, *, ledger: Any, dataset: str | None, training_rows: Any, seed: Any
+        self,
+        n: int,
+        *,
+        ledger: Ledger | None,
+        dataset: str | None,
+        training_rows: bool | None,
+        seed: int | None,
     ) -> bool:
         """Whether the rows are the training rows; refused where they seem to be, unsaid.
 
@@ -165,19 +171,7 @@ class EvaluatedModel:
         return True
 
 
-def unquoted(asked: Callable[[Any], Any], X: Any) -> Any:
-    """What the model says; an error that is not Privet's own may quote a cell and is replaced."""
-    try:
-        return asked(X)
-    except PrivetError:
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-    # outside of the handler, which would quote the cell
-    raise DataError(f"A step before the model, or the model, refused a row ({kind}).")
-
-
-def evaluated_model(model: Any) -> EvaluatedModel:
+def evaluated_model(model: Scored | Pipeline) -> EvaluatedModel:
     """The released model behind ``model``; refused unless it is a fitted private classifier."""
     last = model[-1] if isinstance(model, Pipeline) else model
     if isinstance(model, Pipeline) and any(may_mix(step) for _, step in model.steps):
@@ -264,13 +258,18 @@ class EvaluatedRows:
             raise DataError("X, y and groups must have the same number of rows.")
         last = getattr(model.last, "best_estimator_", model.last)
         if not model.steps and isinstance(last, PrivateLinearClassifier):
-            unquoted(last.check_rows, self.X)
+            unquoted(last.check_rows, self.X, WHO)
         elif issparse(self.X) or (isinstance(self.X, np.ndarray) and self.X.dtype.kind == "f"):
             refuse_unsound(self.X)
 
 
 def evaluated_rows(
-    model: EvaluatedModel, X: Any, y: Any, groups: Any, values: Any, account: tuple[Any, Any]
+    model: EvaluatedModel,
+    X: Any,
+    y: Any,
+    groups: Any,
+    values: Any,
+    account: tuple[Ledger | None, str | None],
 ) -> EvaluatedRows:
     """Rows, labels and groups of a raw table, or of the arrays as they are.
 

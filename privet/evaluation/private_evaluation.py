@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 
 from privet._checks import number_between
 from privet._types import Array
@@ -25,8 +26,10 @@ from privet.evaluation.evaluated import (
     evaluated_rows,
 )
 from privet.evaluation.released_evaluation import TRAINING, Evaluation, PublicFacts
+from privet.ledger import Ledger
 from privet.ledger.charge import Charge
 from privet.models.inputs import encode_labels
+from privet.models.row_wise import Scored
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 
@@ -34,7 +37,7 @@ MEASURES = ("accuracy", "confusion", "auc", "calibration", "groups")
 
 
 def evaluate(
-    model: Any,
+    model: Scored | Pipeline,
     X: Any,
     y: ArrayLike | None = None,
     *,
@@ -43,7 +46,7 @@ def evaluate(
     groups: ArrayLike | None = None,
     group_values: Sequence[Any] | None = None,
     level: float = 0.95,
-    ledger: Any = None,
+    ledger: Ledger | None = None,
     dataset: str | None = None,
     training_rows: bool | None = None,
     insecure_seed: int | None = None,
@@ -113,7 +116,7 @@ def evaluate(
         insecure_seed,
         tested.score_range,
     )
-    if ledger is not None:
+    if ledger is not None and dataset is not None:
         ledger.require(dataset, plan.event)
     rows.refuse_unsound(tested)
     charge = Charge(ledger, dataset, plan.event)
@@ -176,7 +179,9 @@ def draw_tables(plan: EvaluationPlan, rows: CodedRows) -> list[Array]:
     ]
 
 
-def asked_measures(measures: Any, model: EvaluatedModel, *, grouped: bool) -> tuple[str, ...]:
+def asked_measures(
+    measures: Sequence[str] | None, model: EvaluatedModel, *, grouped: bool
+) -> tuple[str, ...]:
     """The measures asked for, or all that make sense for this model."""
     if measures is None:
         two = len(model.classes) == 2

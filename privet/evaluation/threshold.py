@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
 
 from privet._types import Array
 from privet.errors import DeclarationError
 from privet.evaluation.evaluated import evaluated_model, evaluated_rows
 from privet.evaluation.private_evaluation import assumptions
+from privet.ledger import Ledger
 from privet.ledger.charge import Charge
 from privet.mechanisms.counts import Histogram
 from privet.models.inputs import encode_labels
+from privet.models.row_wise import Scored
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee, released_digest
 
@@ -56,7 +59,7 @@ class Threshold:
     classes: tuple[Any, ...]
     guarantee: Guarantee
 
-    def predict(self, model: Any, X: Any) -> NDArray[Any]:
+    def predict(self, model: Scored | Pipeline, X: Any) -> NDArray[Any]:
         """Classes of rows at this threshold.
 
         Parameters
@@ -76,14 +79,14 @@ class Threshold:
 
 
 def choose_threshold(
-    model: Any,
+    model: Scored | Pipeline,
     X: Any,
     y: ArrayLike | None = None,
     *,
     budget: Budget | float,
     candidates: Sequence[float],
     measure: str | Mapping[str, float] = "balanced_accuracy",
-    ledger: Any = None,
+    ledger: Ledger | None = None,
     dataset: str | None = None,
     training_rows: bool | None = None,
     insecure_seed: int | None = None,
@@ -134,7 +137,7 @@ def choose_threshold(
     )
     mechanism = Histogram(2 * (len(edges) + 1), rows.budget(whole), 1, insecure_seed)
     event = mechanism.event(rows.n)
-    if ledger is not None:
+    if ledger is not None and dataset is not None:
         ledger.require(dataset, event)
     rows.refuse_unsound(tested)
     charge = Charge(ledger, dataset, event)
@@ -179,7 +182,7 @@ def measured(table: Array, n: int, name: str, costs: tuple[float, float]) -> Arr
     return np.asarray(-(costs[0] * wrong + costs[1] * (positive - right)) / n)
 
 
-def _edges(candidates: Any) -> Array:
+def _edges(candidates: Sequence[float]) -> Array:
     try:
         edges = np.asarray(candidates, dtype=np.float64)
     except (TypeError, ValueError):
@@ -191,7 +194,7 @@ def _edges(candidates: Any) -> Array:
     return edges
 
 
-def _measure(measure: Any) -> tuple[str, tuple[float, float]]:
+def _measure(measure: str | Mapping[str, float]) -> tuple[str, tuple[float, float]]:
     if measure in ("balanced_accuracy", "f1"):
         return str(measure), (1.0, 1.0)
     if isinstance(measure, Mapping) and set(measure) == set(COSTS):

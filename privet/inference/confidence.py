@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from privet._checks import is_number
 from privet.errors import DataError, DeclarationError, quietly
@@ -57,7 +58,7 @@ WORD_OF_THE_CALLER = (
 
 
 def confidence_intervals(
-    model: Any,
+    model: PrivateLinearClassifier | Pipeline,
     X: Any,
     y: Any = None,
     *,
@@ -91,9 +92,9 @@ def confidence_intervals(
     -------
     Intervals
     """
-    parts = parted(model)
-    schema, model = carried(model), parts.last
-    about, level = released_model(model), confidence_level(level)
+    parts, schema = parted(model), carried(model)
+    about, level = released_model(parts.last), confidence_level(level)
+    model = about.released.model
     ledger, dataset = _account(model, ledger, dataset)
     released = as_budget(budget).per_row(model.guarantee_.group)
     moments = moments_for(about.design.risk, released, calibration, model)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from privet.models import (
     PrivateLinearClassifier,
     Released,
 )
+from privet.models.row_wise import Trainable
 from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
 from privet.schema import Schema
@@ -224,7 +225,7 @@ class ReleasedModel:
         )
 
 
-def refuse_unsuited(model: PrivateLinearClassifier) -> None:
+def refuse_unsuited(model: object) -> None:
     """Intervals are for scores that are linear in columns or in their products.
 
     A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
@@ -244,10 +245,10 @@ def refuse_unsuited(model: PrivateLinearClassifier) -> None:
         )
 
 
-def released_model(model: PrivateLinearClassifier) -> ReleasedModel:
+def released_model(model: Trainable) -> ReleasedModel:
     """The public side of a fitted model; refuses a model that cannot have intervals."""
     refuse_unsuited(model)
-    released = Released.of(model)
+    released = Released.of(cast(PrivateLinearClassifier, model))
     if not released.is_one_fit:
         made = released.guarantee.event.mechanism
         raise DeclarationError(

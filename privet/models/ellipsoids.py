@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from privet._types import Array
 from privet.errors import DeclarationError, MissingExtra
+from privet.models.row_view import FeaturedModel
 
 # The smallest eigenvalue after the shift, relative to the spread of all eigenvalues.
 CONDITION = 1e-3
@@ -94,7 +95,7 @@ def common_size(ellipsoids: list[Ellipsoid], reach: float) -> float:
     return 0.5 * reach / float(np.median(axes))
 
 
-def plot_ellipses(model: Any, ax: Any = None, reach: float | None = None) -> Any:
+def plot_ellipses(model: FeaturedModel, ax: Any = None, reach: float | None = None) -> Any:
     """Regions of ``predict`` as colors, ellipses of equal distance as lines."""
     if int(model.n_features_in_) != 2:
         raise DeclarationError("Ellipses are drawn for models of two columns.")
@@ -130,7 +131,7 @@ def plot_ellipses(model: Any, ax: Any = None, reach: float | None = None) -> Any
     return axes
 
 
-def _regions(model: Any, axes: Any, ticks: list[Array], colors: Array) -> None:
+def _regions(model: FeaturedModel, axes: Any, ticks: list[Array], colors: Array) -> None:
     first, second = np.meshgrid(*ticks)
     labels = model.predict(np.stack([first.ravel(), second.ravel()], axis=1))
     index = np.searchsorted(model.classes_, labels).reshape(first.shape)

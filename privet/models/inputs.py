@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
@@ -151,7 +152,7 @@ QUOTING = {
 }
 
 
-def numbers(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
+def numbers(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True) -> Any:
     """``X`` (and ``y``) as arrays; NaN and infinity pass, for the rows to refuse.
 
     Labels are checked for their shape alone: what they are is looked at after the charge.

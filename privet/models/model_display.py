@@ -10,6 +10,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import DeclarationError
+from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
 from privet.statement import statement
 from privet.statement.provenance import Trained
@@ -19,6 +20,10 @@ class Displayed:
     """Text and HTML of an estimator with ``guarantee_``, and its statement."""
 
     interactive: ClassVar[bool] = False  # whether rows are kept to answer from
+    guarantee_: Guarantee
+    classes_: NDArray[Any]
+    n_features_in_: int
+    dataset: str | None
 
     def statement(self, format: Literal["text", "json", "html"] = "text") -> str:
         """The privacy statement of the fitted model.
@@ -33,13 +38,12 @@ class Displayed:
         str
         """
         check_is_fitted(self, "guarantee_")
-        model: Any = self
         return statement(
-            model.guarantee_,
+            self.guarantee_,
             model=type(self).__name__,
-            ledger=model.dataset,
+            ledger=self.dataset,
             format=format,
-            trained=trained(model),
+            trained=trained(self),
             interactive=self.interactive,
         )
 

@@ -14,10 +14,11 @@ import hashlib
 import json
 import math
 import os
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +27,8 @@ from privet._files import write_whole
 from privet.errors import DataError, DeclarationError
 from privet.models.digest import ARRAYS
 from privet.models.encoder import SchemaEncoder
-from privet.models.row_wise import Parted, elementwise, last_of, parted
+from privet.models.row_view import FeaturedModel
+from privet.models.row_wise import Parted, Promised, elementwise, last_of, parted
 from privet.privacy.budget import as_budget
 from privet.schema import Schema
 
@@ -43,22 +45,22 @@ HOMES = {
 LABEL_KINDS = "biufU"
 LARGEST_DEGREE = 50
 #: Steps that a file may name, with the parameters that it keeps.
-STEPS: dict[str, tuple[Any, tuple[str, ...]]] = {
+STEPS: dict[str, tuple[type[TransformerMixin], tuple[str, ...]]] = {
     "Normalizer": (Normalizer, ("norm",)),
     "Binarizer": (Binarizer, ("threshold",)),
     "PolynomialFeatures": (PolynomialFeatures, ("degree", "interaction_only", "include_bias")),
 }
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Promised | Pipeline, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to ``path``, all or nothing."""
     write_whole(path, content(model))
 
 
-def content(model: Any) -> bytes:
+def content(model: Promised | Pipeline) -> bytes:
     """What the file of a fitted model holds."""
     parts = parted(model)
-    model = last_of(model) if parts.last is not model else model
+    model = cast(FeaturedModel, last_of(model) if parts.last is not model else model)
     if HOMES.get(type(model).__name__) != type(model).__module__:
         raise DeclarationError(f"{type(model).__name__} is not a model that Privet can save.")
     check_is_fitted(model, "guarantee_")
@@ -85,7 +87,7 @@ def content(model: Any) -> bytes:
     return body + hashlib.sha256(body).digest()
 
 
-def _parameters(model: Any) -> dict[str, Any]:
+def _parameters(model: FeaturedModel) -> dict[str, Any]:
     """Constructor parameters as plain values; the ledger stays with the curator."""
     values = {k: v for k, v in model.get_params(deep=False).items() if k != "ledger"}
     values["budget"] = as_budget(values["budget"]).to_json()
@@ -134,7 +136,7 @@ def steps_to_json(parts: Parted) -> dict[str, Any]:
     }
 
 
-def steps_from_json(record: dict[str, Any], model: Any) -> Pipeline:
+def steps_from_json(record: dict[str, Any], model: FeaturedModel) -> Pipeline:
     """The pipeline that was saved, around its model."""
     steps = [(str(name), _step_in(str(kind), dict(kept))) for name, kind, kept in record["steps"]]
     width = int(record["columns"])
@@ -151,7 +153,7 @@ def steps_from_json(record: dict[str, Any], model: Any) -> Pipeline:
     return Pipeline([*steps, (str(record["name"]), model)])
 
 
-def _step_out(name: str, step: Any) -> tuple[str, dict[str, Any]]:
+def _step_out(name: str, step: TransformerMixin) -> tuple[str, dict[str, Any]]:
     kind = type(step).__name__
     if kind in STEPS and type(step) is STEPS[kind][0] and _is_degree(getattr(step, "degree", 1)):
         return kind, {key: getattr(step, key) for key in STEPS[kind][1]}
@@ -164,12 +166,12 @@ def _step_out(name: str, step: Any) -> tuple[str, dict[str, Any]]:
     )
 
 
-def _is_degree(degree: Any) -> bool:
+def _is_degree(degree: object) -> bool:
     """Whether a degree is one that a file may name: a number, not a range."""
     return type(degree) is int and 1 <= degree <= LARGEST_DEGREE
 
 
-def _step_in(kind: str, kept: dict[str, Any]) -> Any:
+def _step_in(kind: str, kept: dict[str, Any]) -> TransformerMixin:
     if kind == "numpy":
         function = getattr(np, str(kept["function"]), None)
         if not elementwise(function):
@@ -180,7 +182,7 @@ def _step_in(kind: str, kept: dict[str, Any]) -> Any:
     return STEPS[kind][0](**kept)
 
 
-def _width(step: Any, columns: int, *, most: int) -> int:
+def _width(step: TransformerMixin, columns: int, *, most: int) -> int:
     """Columns after a step, by arithmetic: a file could ask for any memory. No step has fewer."""
     if not 1 <= columns <= most:
         raise DataError("The model file's steps do not fit its model.")

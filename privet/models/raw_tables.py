@@ -13,7 +13,7 @@ person with at most ``k`` rows that count (``docs/schema.md``).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -21,14 +21,18 @@ from sklearn.pipeline import Pipeline
 from privet.errors import DataError, DeclarationError
 from privet.ledger.charge import check_ledger, check_unit, for_persons
 from privet.models.encoder import SchemaEncoder
-from privet.models.row_wise import parted
+from privet.models.row_wise import Promised, Scored, Trainable, parted
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Encoded, Schema
 from privet.schema.tables import is_table
 
+#: A model, or a pipeline that ends in one.
+Model = TypeVar("Model")
+Unfitted = TypeVar("Unfitted", bound=Trainable)
 
-def fit_table(model: Any, schema: Schema, table: Any) -> Any:
+
+def fit_table(model: Model, schema: Schema, table: Any) -> Model:
     """A fitted copy of ``model``, trained on a raw table by the declarations of its schema.
 
     Parameters
@@ -60,16 +64,17 @@ def fit_table(model: Any, schema: Schema, table: Any) -> Any:
             fitted = chosen.fit(x, y)
         for each in fitted.schema_carriers():
             carrying(each, schema, budget)
-        return fitted
+        return cast(Model, fitted)
     steps = replace(parts, steps=tuple((name, clone(step)) for name, step in parts.steps))
     with for_persons(0 if schema.person is None else schema.group_size):
         fitted = chosen.fit(steps.transformed(x, fit=True), y)
     for each in fitted.schema_carriers():
         each.guarantee_ = promised(each.guarantee_, schema, budget, steps.relied())
-    return Pipeline([("schema", SchemaEncoder(schema)), *steps.steps, (parts.name, fitted)])
+    whole = Pipeline([("schema", SchemaEncoder(schema)), *steps.steps, (parts.name, fitted)])
+    return cast(Model, whole)
 
 
-def _refuse_divided(model: Any) -> None:
+def _refuse_divided(model: Trainable) -> None:
     """Refuse a model that was fitted for persons: its budget is a row's share already."""
     guarantee = getattr(model, "guarantee_", None)
     if guarantee is not None and guarantee.group > 1:
@@ -101,7 +106,7 @@ def labeled_rows(carried: Schema | None, X: Any, y: Any) -> tuple[Any, Any, Sche
     return *encoded(schema, X), schema
 
 
-def for_schema(model: Any, schema: Schema, *, stepped: bool = False) -> Any:
+def for_schema(model: Unfitted, schema: Schema, *, stepped: bool = False) -> Unfitted:
     """An unfitted copy for rows that the schema encodes, with the budget of each row.
 
     ``stepped``: other steps come between, and what is constant after them is not known.
@@ -118,10 +123,10 @@ def for_schema(model: Any, schema: Schema, *, stepped: bool = False) -> Any:
     check_unit(model.ledger, model.dataset, schema.group_size)
     budget = as_budget(model.budget).per_row(schema.group_size)
     options = model.schema_parameters(schema, stepped=stepped)
-    return clone(model).set_params(budget=budget, **options)
+    return cast(Unfitted, clone(model).set_params(budget=budget, **options))
 
 
-def _refuse_another(inside: Schema | None, given: Any) -> None:
+def _refuse_another(inside: Schema | None, given: Schema) -> None:
     if inside is not None and inside != given:
         raise DeclarationError("The pipeline's SchemaEncoder has another schema than was given.")
 
@@ -137,7 +142,7 @@ def encoded(schema: Schema, table: Any) -> Encoded:
 # -- the schema that a model carries, and what it adds to the guarantee --------------------------
 
 
-def carried(model: Any) -> Schema | None:
+def carried(model: Promised | Pipeline) -> Schema | None:
     """The schema that a fitted model or pipeline carries, if any."""
     if isinstance(model, Pipeline):
         first = model[0]
@@ -146,20 +151,21 @@ def carried(model: Any) -> Schema | None:
     return None if text is None else Schema.from_toml(text)
 
 
-def with_schema(model: Any, schema: Schema) -> Any:
+def with_schema(model: Promised | Pipeline, schema: Schema) -> Promised | Pipeline:
     """The fitted model with this schema in place of its own, for another way of writing files."""
     if isinstance(model, Pipeline):
-        return Pipeline([("schema", SchemaEncoder(schema)), *after_schema(model).steps])
+        steps = model.steps if carried(model) is None else model.steps[1:]
+        return Pipeline([("schema", SchemaEncoder(schema)), *steps])
     model.schema_ = schema.to_toml()
     return model
 
 
-def after_schema(model: Any) -> Any:
+def after_schema(model: Scored | Pipeline) -> Scored | Pipeline:
     """What takes encoded rows: a pipeline without its encoder, or the model itself."""
     return model[1:] if isinstance(model, Pipeline) and carried(model) is not None else model
 
 
-def encoded_features(model: Any, X: Any) -> Any:
+def encoded_features(model: Promised, X: Any) -> Any:
     """``X`` for prediction: a raw table encoded by the model's schema, anything else as it is."""
     schema = carried(model)
     return schema.encode_features(X) if schema is not None and is_table(X) else X
@@ -176,11 +182,10 @@ def refuse_unconfirmed(schema: Schema) -> None:
         )
 
 
-def carrying(fitted: Any, schema: Schema, budget: Budget) -> Any:
+def carrying(fitted: Promised, schema: Schema, budget: Budget) -> None:
     """The released model with the schema's text and what it adds to the guarantee."""
     fitted.schema_ = schema.to_toml()
     fitted.guarantee_ = promised(fitted.guarantee_, schema, budget)
-    return fitted
 
 
 def promised(

@@ -14,16 +14,62 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from privet._types import Array
 from privet.errors import DataError, DeclarationError, PrivetError, warn
+from privet.ledger import Ledger
 from privet.models.encoder import SchemaEncoder
+from privet.privacy.budget import Budget
+from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
+
+
+class Promised(Protocol):
+    """What carries a guarantee: a fitted model of any kind, or a search that chose one."""
+
+    guarantee_: Guarantee
+    classes_: NDArray[Any]
+    n_features_in_: int
+    dataset: str | None
+    schema_: str
+
+    def predict(self, X: Any, /) -> NDArray[Any]:
+        """The class of each row."""
+
+
+class Scored(Promised, Protocol):
+    """A model with scores, and with probabilities where its loss has them."""
+
+    def decision_function(self, X: Any, /) -> Array:
+        """The scores of each row."""
+
+    def predict_proba(self, X: Any, /) -> Array:
+        """The probabilities of the classes for each row."""
+
+
+class Trainable(Promised, Protocol):
+    """What is fitted to a table by its schema: a Privet model, or a search among models."""
+
+    budget: Budget | float
+    ledger: Ledger | None
+    insecure_seed: int | None
+
+    def fit(self, X: Any, y: Any, /) -> Self:
+        """Spend the budget once."""
+
+    def schema_parameters(self, schema: Schema, *, stepped: bool = False) -> dict[str, Any]:
+        """Parameters for rows that a schema encodes."""
+
+    def schema_carriers(self) -> tuple[Promised, ...]:
+        """What a fit through a schema leaves that must carry it."""
+
 
 #: Steps of scikit-learn that are fitted, but to the number of columns or to nothing of the rows.
 ROW_WISE = ("PolynomialFeatures", "RBFSampler")
@@ -44,7 +90,7 @@ class RowWise(FunctionTransformer):  # type: ignore[misc]
     """
 
 
-def learns(step: Any) -> bool:
+def learns(step: BaseEstimator) -> bool:
     """Whether a step of scikit-learn takes something from all of the rows when it is fitted."""
     kind = type(step)
     if not kind.__module__.startswith("sklearn."):
@@ -61,7 +107,7 @@ def learns(step: Any) -> bool:
     return bool(tags is not None and tags().requires_fit)
 
 
-def may_mix(step: Any) -> bool:
+def may_mix(step: BaseEstimator) -> bool:
     """Whether what a step makes of a row may depend on the others: an undeclared function may."""
     if type(step).__name__ in HOLDING:
         return any(may_mix(part[1]) for part in getattr(step, HOLDING[type(step).__name__]))
@@ -73,7 +119,7 @@ def may_mix(step: Any) -> bool:
     )
 
 
-def elementwise(function: Any) -> bool:
+def elementwise(function: object) -> bool:
     """Whether numpy itself promises that a function takes each number by itself: np.log1p, ..."""
     return isinstance(function, np.ufunc) and function.nin == 1 and function.nout == 1
 
@@ -83,16 +129,16 @@ class Parted:
     """A model with what comes before it: a schema, then steps that map each row by itself."""
 
     schema: Schema | None
-    steps: tuple[tuple[str, Any], ...]
-    last: Any
+    steps: tuple[tuple[str, TransformerMixin], ...]
+    last: Trainable
     name: str = "model"
 
     def transformed(self, x: Any, *, fit: bool = False) -> Any:
         """Rows as the model sees them; ``fit`` is for steps that have not seen their columns."""
         for _, step in self.steps:
             if fit:
-                _unquoted(step.fit, x)
-            x = _unquoted(step.transform, x)
+                unquoted(step.fit, x)
+            x = unquoted(step.transform, x)
         return x
 
     def relied(self) -> tuple[str, ...]:
@@ -106,7 +152,7 @@ class Parted:
         )
 
 
-def parted(model: Any) -> Parted:
+def parted(model: Trainable | Pipeline) -> Parted:
     """A model or a pipeline in parts; steps that are not known to be row-wise are refused."""
     if not isinstance(model, Pipeline):
         return Parted(None, (), model)
@@ -119,7 +165,7 @@ def parted(model: Any) -> Parted:
     return Parted(schema, tuple(before), last, name)
 
 
-def is_row_wise(step: Any) -> bool:
+def is_row_wise(step: BaseEstimator | str | None) -> bool:
     """Whether a step is known to map each row by itself; own classes are declared by RowWise."""
     if step is None or isinstance(step, str):  # "passthrough" and its kin
         return True
@@ -129,7 +175,7 @@ def is_row_wise(step: Any) -> bool:
     return known and not learns(step) and not may_mix(step)
 
 
-def refuse_step(name: str, step: Any) -> None:
+def refuse_step(name: str, step: BaseEstimator | str | None) -> None:
     """Refuse a step that learns, may mix rows, or is not known at all."""
     if learns(step):
         raise DeclarationError(
@@ -144,14 +190,15 @@ def refuse_step(name: str, step: Any) -> None:
         )
 
 
-def last_of(model: Any) -> Any:
+def last_of(model: Promised | Pipeline) -> Promised:
     """The model at the end of a pipeline, which carries the guarantee; a search's best one."""
-    last = model[-1] if isinstance(model, Pipeline) else model
-    return getattr(last, "best_estimator_", last)
+    last: Promised = model[-1] if isinstance(model, Pipeline) else model
+    best: Promised = getattr(last, "best_estimator_", last)
+    return best
 
 
-def _unquoted(asked: Callable[[Any], Any], rows: Any) -> Any:
-    """What a step says; an error that is not Privet's own may quote a cell and is replaced."""
+def unquoted(asked: Callable[[Any], Any], rows: Any, who: str = "A step before the model") -> Any:
+    """What is said of rows; an error that is not Privet's own may quote a cell and is replaced."""
     try:
         return asked(rows)
     except PrivetError:
@@ -159,7 +206,7 @@ def _unquoted(asked: Callable[[Any], Any], rows: Any) -> Any:
     except Exception as error:
         kind = type(error).__name__
     # outside of the handler, which would quote the cell
-    raise DataError(f"A step before the model refused a row ({kind}).")
+    raise DataError(f"{who} refused a row ({kind}).")
 
 
 # -- who called ``fit`` --------------------------------------------------------------------------
@@ -191,7 +238,7 @@ def why_not_covered() -> str:
     return prepared
 
 
-def _why_not(name: str, step: Any) -> str:
+def _why_not(name: str, step: BaseEstimator | str | None) -> str:
     """Why the step of a pipeline voids the guarantee of what follows it; or nothing."""
     if learns(step):
         return f"the step {name!r} of the pipeline learned from the rows before the fit"
@@ -203,7 +250,7 @@ def _why_not(name: str, step: Any) -> str:
     return ""
 
 
-def _calls() -> Iterator[tuple[str, str, Any]]:
+def _calls() -> Iterator[tuple[str, str, object]]:
     frame = inspect.currentframe()
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -212,7 +259,7 @@ def _calls() -> Iterator[tuple[str, str, Any]]:
         frame = frame.f_back
 
 
-def refuse_charge(why: str, ledger: Any) -> None:
+def refuse_charge(why: str, ledger: Ledger | None) -> None:
     """A ledger takes only what is covered; without one a warning says what the mark will."""
     if not why:
         return

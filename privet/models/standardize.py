@@ -36,7 +36,6 @@ from privet.mechanisms.moments import (
     variance_floor,
 )
 from privet.privacy import Budget, Event
-from privet.privacy.budget import ApproxDP, PureDP
 from privet.privacy.compose import together
 from privet.rows.engine import Block, Parts
 from privet.rows.mapped import FeatureMap, MappedRows
@@ -111,12 +110,12 @@ def staged_budget(budget: Budget, stages: Sequence[Stage], n: int) -> StagedBudg
     """
     if not stages:
         return StagedBudget(budget, budget, ())
-    if isinstance(budget, ApproxDP):
-        pure = PureDP(budget.epsilon)
+    if budget.without_delta is not budget:
+        pure = budget.without_delta
         shares = [stage.share(pure, n) for stage in stages]
         if sum(shares) <= MOST_PURE:
-            fit = ApproxDP(budget.epsilon * (1.0 - sum(shares)) * SAFE, budget.delta)
-            parts: list[Budget] = [pure.fraction(share * SAFE) for share in shares]
+            fit = budget.with_amount(budget.amount * (1.0 - sum(shares)) * SAFE)
+            parts = [pure.fraction(share * SAFE) for share in shares]
             return StagedBudget(budget, fit, tuple(zip(stages, parts, strict=True)))
     shares = [stage.share(budget, n) for stage in stages]
     rest, *parts = budget.split([1.0 - sum(shares), *shares])

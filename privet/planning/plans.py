@@ -174,7 +174,13 @@ class Plan(PlanNumbers):
 
 
 def plan(
-    model: Any = None, /, *, n: int, d: int, classes: int | None = None, **keywords: Any
+    model: PrivateLinearClassifier | None = None,
+    /,
+    *,
+    n: int,
+    d: int,
+    classes: int | None = None,
+    **keywords: Any,
 ) -> Plan:
     """Say what a private fit will be like, from public numbers alone; nothing is read or spent.
 
@@ -226,7 +232,7 @@ def linear_model(budget: Any, loss: Any = "logistic", h: float = 0.5, **options:
     return LinearSVC(budget, loss=loss, h=h, **options)
 
 
-def _plannable(model: Any) -> PrivateLinearClassifier:
+def _plannable(model: object) -> PrivateLinearClassifier:
     from sklearn.base import clone
 
     from privet.models import PrivateLinearClassifier

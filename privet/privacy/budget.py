@@ -229,6 +229,11 @@ class ApproxDP(Budget):
 
         return ZCDP(largest(fits, self.epsilon))  # rho = epsilon converts to more than epsilon
 
+    @property
+    def without_delta(self) -> PureDP:
+        """The same epsilon as a pure budget."""
+        return PureDP(self.epsilon)
+
     def set_aside(self, share: float) -> tuple[ApproxDP, PureDP]:
         """``share epsilon``, as a pure budget: delta stays whole."""
         out = share * self.epsilon

@@ -99,6 +99,11 @@ class Budget(ABC):
         """The budget whose shares add up: itself, or the zCDP budget that converts to it."""
         return self
 
+    @property
+    def without_delta(self) -> Budget:
+        """What releases beside one that keeps delta for itself are paid from: itself, or pure."""
+        return self
+
     def split(self, shares: Sequence[float]) -> tuple[Budget, ...]:
         """Shared out in proportion to ``shares``, all of it; one share is the whole.
 

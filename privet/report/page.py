@@ -8,17 +8,18 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from privet._version import __version__
-from privet.errors import DataError
+from privet.errors import DataError, DeclarationError
 from privet.evaluation import Evaluation
 from privet.evaluation.released_evaluation import TRAINING
 from privet.inference import Intervals
+from privet.models.classifier import PrivateLinearClassifier
 from privet.models.model_display import trained
-from privet.models.row_wise import last_of
+from privet.models.row_wise import Promised, last_of
 from privet.privacy.attacker import attacker_accuracy, posterior, sure_odds
 from privet.privacy.compose import Composition
 from privet.privacy.guarantee import Guarantee
@@ -59,7 +60,7 @@ def intervals_section(intervals: Intervals) -> str:
     )
 
 
-def matching_intervals(intervals: Intervals, model: Any) -> Intervals:
+def matching_intervals(intervals: Intervals, model: PrivateLinearClassifier) -> Intervals:
     """``intervals``, refused where they are about another model."""
     layout, about = intervals.layout, intervals.uncertainty
     if model.coef_.shape == (len(layout.scores), len(layout.columns)):
@@ -69,7 +70,7 @@ def matching_intervals(intervals: Intervals, model: Any) -> Intervals:
     raise DataError("The intervals are about another model: their coefficients differ.")
 
 
-def matching_evaluation(evaluation: Evaluation, model: Any) -> Evaluation:
+def matching_evaluation(evaluation: Evaluation, model: Promised) -> Evaluation:
     """``evaluation``, refused where its classes are not the model's."""
     if [str(label) for label in evaluation.classes] != [str(label) for label in model.classes_]:
         raise DataError("The evaluation is of a model with other classes. Evaluate this model.")
@@ -92,7 +93,7 @@ class Tile:
 
 
 def render(
-    model: Any,
+    model: Promised | Pipeline,
     *,
     name: str = "",
     digest: str = "",
@@ -118,6 +119,11 @@ def render(
         HTML.
     """
     model = last_of(model)
+    if not isinstance(model, PrivateLinearClassifier):
+        raise DeclarationError(
+            f"There are no pages about a {type(model).__name__}: its privacy statement has all "
+            "that is known of it (privet statement, model.statement())."
+        )
     released = ReportedModel(model, _schema(model))
     guarantee = model.guarantee_
     facts = statement_facts(
@@ -180,7 +186,7 @@ def shown_together(
 
 
 def write(
-    model: Any,
+    model: Promised | Pipeline,
     path: str | os.PathLike[str],
     *,
     name: str = "",
@@ -207,7 +213,7 @@ def write(
     write_page(page, path)
 
 
-def _schema(model: Any) -> Schema | None:
+def _schema(model: Promised) -> Schema | None:
     text = getattr(model, "schema_", None)
     if text is None:
         return None

@@ -199,22 +199,20 @@ def _cut(name: str, longest: int = LONGEST_NAME) -> str:
 
 def sizes(released: ReportedModel) -> Picture:
     """All coefficients by size, beside the most that noise alone comes to."""
-    assert released.band is not None  # this picture is of models with a known noise
-    assert released.noise is not None
+    band, noise = released.known_noise()
     ordered = np.sort(np.abs([one.value for one in released.coefficients]))[::-1]
     with axes_of(3.0) as (figure, axes):
-        least = float(ordered[ordered > 0].min(initial=released.band))
-        bottom = max(least * 0.7, released.band / 1e4)
-        axes.axhspan(bottom, released.band, color=COLORS["band"], linewidth=0, zorder=0)
+        least = float(ordered[ordered > 0].min(initial=band))
+        bottom = max(least * 0.7, band / 1e4)
+        axes.axhspan(bottom, band, color=COLORS["band"], linewidth=0, zorder=0)
         ranks = np.arange(1, len(ordered) + 1)
         axes.plot(ranks, ordered, "o", markersize=3.5, color=COLORS["accent"])
         axes.set(yscale="log", xlabel="rank", ylabel="size of the coefficient")
-        axes.set_ylim(bottom, max(float(ordered.max(initial=0.0)), released.band) * 1.6)
+        axes.set_ylim(bottom, max(float(ordered.max(initial=0.0)), band) * 1.6)
         words = "noise" if released.exact else "noise, at most"
         place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
         axes.annotate(words, (0.02, bottom), (0, 3), va="bottom", **place)
         svg = inline(figure, "sizes", "Sizes of all coefficients beside the range of the noise")
-    noise = released.noise
     length = f"{noise.mean:.3g}"
     if not released.exact:
         length = f"between {noise.least:.3g} and {noise.mean:.3g}, whatever the rows"
@@ -303,13 +301,13 @@ def price(released: ReportedModel) -> Picture:
 
 def _mark(axes: Any, released: ReportedModel, here: float) -> None:
     """This release on the price's line or between its edges, and its length across."""
-    assert released.noise is not None
+    _, noise = released.known_noise()
     points: dict[str, Any] = {"textcoords": "offset points"}
     axes.axhline(released.norm, color=COLORS["warm"], linewidth=1.2, linestyle="--")
     across = ("axes fraction", "data")
     words = "length of the release"
     axes.annotate(words, (0.98, released.norm), (0, 3), ha="right", xycoords=across, **points)
-    low, high = released.noise.least, released.noise.mean
+    low, high = noise.least, noise.mean
     axes.plot([here, here], [low, high], color=COLORS["accent"], linewidth=2)
     axes.plot([here] * 2, [low, high], "o", markersize=5, color=COLORS["accent"])
     axes.annotate("this release", (here, low), (-6, -7), ha="right", va="top", **points)

@@ -96,6 +96,15 @@ class ReportedModel:
             return None
         return coefficient_noise(self.design) * self._mixing * abs(self._factor)
 
+    def known_noise(self) -> tuple[float, ReleaseNoise]:
+        """``band`` and ``noise`` of a model that has both; refused for one that a search chose."""
+        if self.band is None or self.noise is None:
+            raise DeclarationError(
+                "The noise in the coefficients of a model that a search chose has no known law, so "
+                "that it cannot be drawn."
+            )
+        return self.band, self.noise
+
     @property
     def _family(self) -> str:
         return self._own.loss.family

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger import Entry, Ledger, Receipt, Terms
-from privet.privacy.budget import ZCDP, budget_from_json
+from privet.privacy.budget import budget_from_json
 from privet.privacy.guarantee import Guarantee
 from privet.statement.facts import Fact, Section, at_least, at_most, fact, say, section
 
@@ -62,7 +62,7 @@ class AccountTold:
     @property
     def number(self) -> str:
         """What the cap counts."""
-        return "rho" if isinstance(self.terms.cap, ZCDP) else "epsilon"
+        return self.terms.cap.amount_name
 
     @property
     def spent(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from privet.privacy.attacker import (
     posterior,
     sure_odds,
 )
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.budget import Budget
 from privet.privacy.guarantee import Guarantee
 from privet.statement.facts import Fact, Section, at_most, fact, percent, say, section
 
@@ -48,12 +48,14 @@ def in_words(budget: Budget, whom: str | None = None) -> str:
         A sentence.
     """
     whom = say("whom.record") if whom is None else whom
-    if isinstance(budget, ZCDP):
-        return say("odds.zcdp", shift=at_most(math.sqrt(2.0 * budget.rho)))
-    factor = at_most(odds_factor(budget) or 1.0)
-    if isinstance(budget, ApproxDP):
-        return say("odds.approx", whom=whom, factor=factor, delta=probability(budget.delta))
-    return say("odds.pure", whom=whom, factor=factor)
+    numbers = budget.facts()
+    return say(
+        f"odds.{budget.kind}",  # each kind's sentence takes its own of these
+        whom=whom,
+        factor=at_most(odds_factor(budget) or 1.0),
+        delta=probability(numbers.get("delta", 0.0)),
+        shift=at_most(math.sqrt(2.0 * numbers.get("rho", 0.0))),
+    )
 
 
 def probability(share: float) -> str:
@@ -127,21 +129,36 @@ def _budget(where: str, budget: Budget, *, private: bool) -> Fact:
 
 def _conversions(guarantee: Guarantee) -> Iterator[Fact]:
     """The same promise in the numbers that other people use."""
-    budget, n, where = guarantee.budget, guarantee.event.n, "promise.converted"
-    if isinstance(budget, ZCDP):
-        epsilon = converted(budget)
-        value = {"epsilon": epsilon, "delta": RARE}
-        told, delta = at_most(epsilon, 4), probability(RARE)
-        yield fact(where, "zcdp", epsilon=told, delta=delta, value=value)
-    if isinstance(budget, PureDP):
-        rho = budget.epsilon**2 / 2.0
-        yield fact(where, "pure", rho=at_most(rho, 4), value={"rho": rho})
-    if isinstance(budget, ApproxDP):
-        yield _stronger(guarantee)
-        share = budget.delta * n
-        advice = say(f"promise.delta.{'above' if share * n > 1.0 else 'within'}")
-        value = {"delta": budget.delta, "times_rows": share}
-        yield fact("promise.delta", advice=advice, share=at_most(share), value=value)
+    return CONVERSIONS[guarantee.budget.kind](guarantee)
+
+
+def _from_zcdp(guarantee: Guarantee) -> Iterator[Fact]:
+    epsilon = converted(guarantee.budget)
+    value = {"epsilon": epsilon, "delta": RARE}
+    told, delta = at_most(epsilon, 4), probability(RARE)
+    yield fact("promise.converted", "zcdp", epsilon=told, delta=delta, value=value)
+
+
+def _from_pure(guarantee: Guarantee) -> Iterator[Fact]:
+    rho = guarantee.budget.amount**2 / 2.0
+    yield fact("promise.converted", "pure", rho=at_most(rho, 4), value={"rho": rho})
+
+
+def _from_approx(guarantee: Guarantee) -> Iterator[Fact]:
+    yield _stronger(guarantee)
+    delta, n = guarantee.budget.facts()["delta"], guarantee.event.n
+    share = delta * n
+    advice = say(f"promise.delta.{'above' if share * n > 1.0 else 'within'}")
+    value = {"delta": delta, "times_rows": share}
+    yield fact("promise.delta", advice=advice, share=at_most(share), value=value)
+
+
+#: The same promise in other numbers, by the kind of its budget.
+CONVERSIONS: dict[str, Callable[[Guarantee], Iterator[Fact]]] = {
+    "zcdp": _from_zcdp,
+    "pure": _from_pure,
+    "approx": _from_approx,
+}
 
 
 def _stronger(guarantee: Guarantee) -> Fact:

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from privet import LogisticRegression
+from privet.errors import DeclarationError
 from privet.inference import fit_with_intervals
 from privet.report import render, write
-from privet.report.pictures import coefficients
+from privet.report.pictures import OF_NOISE, PICTURES, coefficients
 from privet.report.released_numbers import ReportedModel
 from privet.tuning import PartitionSearch
 from tests.report.models import KINDS, with_schema
@@ -145,6 +147,22 @@ def test_a_page_with_more_from_the_same_rows_tells_the_whole_cost() -> None:
     assert "That is the model alone" not in render(model)
     page = render(model, intervals=found)
     assert "the promise to one row of the training table is epsilon = 8." in page
+
+
+def test_a_model_that_is_not_linear_in_its_features_has_no_page() -> None:
+    x = np.array([[-0.5], [0.5]])
+    with pytest.raises(DeclarationError, match="no pages about a DecisionTreeClassifier"):
+        render(DecisionTreeClassifier().fit(x, [0, 1]))
+
+
+@pytest.mark.parametrize("name", OF_NOISE)
+def test_noise_without_a_known_law_is_not_drawn(name: str) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-0.5, 0.5, size=(300, 2))
+    search = PartitionSearch(LogisticRegression(), [{"noise": "auto"}, {"noise": "laplace"}], 3.0)
+    chosen = search.fit(x, (x[:, 0] > 0).astype(int)).best_estimator_
+    with pytest.raises(DeclarationError, match="no known law"):
+        PICTURES[name](ReportedModel(chosen))
 
 
 def test_a_searched_model_has_a_page_without_claims_about_its_noise() -> None:
