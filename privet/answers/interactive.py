@@ -205,8 +205,7 @@ class InteractivePredictor(KernelAnswering):
             self._curator = recalled(found, self._kernel(d))
         else:
             session, _ = self._opening(d).session(data, targets)
-            seed = self.insecure_seed
-            self._curator = resumed(found, session, journal=self.journal, seed=seed)
+            self._curator = resumed(found, session, journal=self.journal, seed=self.insecure_seed)
         self.guarantee_ = found.guarantee
         self.regularization_ = regularization_of(found.guarantee.event)
         return self
@@ -333,22 +332,18 @@ class InteractivePredictor(KernelAnswering):
         """
         transcript = load_transcript(path)
         with records.understood():
-            return cls._recalled(transcript)
-
-    @classmethod
-    def _recalled(cls, transcript: Transcript) -> InteractivePredictor:
-        told = transcript.declarations
-        classes = records.labels_in(told["classes"])
-        predictor = cls(
-            budget_from_json(told["budget"]),
-            kernel=kernel_from_json(told["kernel"]),
-            mechanism=told["mechanism"],
-            regularization=told["regularization"],
-            classes=classes.tolist(),
-            **{name: told[name] for name in DECLARED},
-        )
-        predictor.classes_, predictor.n_features_in_ = classes, int(told["columns"])
-        predictor._curator = recalled(transcript, predictor._kernel(predictor.n_features_in_))
-        predictor.guarantee_ = transcript.guarantee
-        predictor.regularization_ = regularization_of(transcript.guarantee.event)
-        return predictor
+            told = transcript.declarations
+            classes = records.labels_in(told["classes"])
+            predictor = cls(
+                budget_from_json(told["budget"]),
+                kernel=kernel_from_json(told["kernel"]),
+                mechanism=told["mechanism"],
+                regularization=told["regularization"],
+                classes=classes.tolist(),
+                **{name: told[name] for name in DECLARED},
+            )
+            predictor.classes_, predictor.n_features_in_ = classes, int(told["columns"])
+            predictor._curator = recalled(transcript, predictor._kernel(predictor.n_features_in_))
+            predictor.guarantee_ = transcript.guarantee
+            predictor.regularization_ = regularization_of(transcript.guarantee.event)
+            return predictor

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -122,7 +121,7 @@ class Paid:
         raw = content.encode() if isinstance(content, str) else content
         out = "" if self.out is None else str(self.out.absolute())
         head = {"format": FORMAT, "kind": kind, "out": out, "sha256": digest(raw)}
-        file = self.folder / f"{secrets.token_hex(4)}{ENDING}"
+        file = self.folder / f"{os.urandom(4).hex()}{ENDING}"
         self.release_room()
         self.kept = Kept(file, kind, out, raw)
         with contextlib.suppress(OSError):  # the place itself may still take it

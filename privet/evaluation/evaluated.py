@@ -133,9 +133,7 @@ class EvaluatedModel:
     def refuse_training_rows(
         self,
         n: int,
-        *,
-        ledger: Ledger | None,
-        dataset: str | None,
+        account: tuple[Ledger | None, str | None],
         training_rows: bool | None,
         seed: int | None,
     ) -> bool:
@@ -145,6 +143,7 @@ class EvaluatedModel:
         rows of the same number look the same, and training rows with one row removed do not; so
         this stops a slip, not a lie.
         """
+        ledger, dataset = account
         check_ledger(ledger, dataset, seed)
         if training_rows not in (None, False, True):
             raise DeclarationError("training_rows must be True, False or None (not known).")

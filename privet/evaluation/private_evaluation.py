@@ -6,8 +6,8 @@ declarations checked -> does it fit under the cap? -> rows checked, predicted on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from privet.ledger import Ledger
 from privet.ledger.charge import Charge
 from privet.models.inputs import encode_labels
 from privet.models.row_wise import Scored
+from privet.privacy import Event
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 
@@ -100,11 +101,9 @@ def evaluate(
     """
     tested, whole = evaluated_model(model), as_budget(budget)
     level = number_between("level", level, 0.5, 0.9999)
-    rows = evaluated_rows(tested, X, y, groups, group_values, (ledger, dataset))
-    tested = tested.of(rows.schema)
-    training = tested.refuse_training_rows(
-        rows.n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
-    )
+    account, table = (ledger, dataset), (X, y, groups, group_values)
+    seen = examination(tested, table, account, training_rows, insecure_seed)
+    tested, rows = seen.model, seen.rows
     values, classes = rows.groups.values, tuple(tested.classes.tolist())
     asked = asked_measures(measures, tested, grouped=groups is not None)
     plan = plan_evaluation(
@@ -116,21 +115,12 @@ def evaluate(
         insecure_seed,
         tested.score_range,
     )
-    if ledger is not None and dataset is not None:
-        ledger.require(dataset, plan.event)
-    rows.refuse_unsound(tested)
-    charge = Charge(ledger, dataset, plan.event)
-    declared = training_rows is False
-    promise = Guarantee(
-        plan.event,
-        plan.mechanisms[0].design(rows.n).numerics,
-        assumptions(values, training=training, declared=declared, steps=tested.steps),
-        **rows.unit(training=training),
-    )
+    charge = seen.charge(plan.event)
+    promise = seen.guarantee(plan.event, plan.mechanisms[0].design(rows.n).numerics)
     with charge:
         drawn = draw_tables(plan, coded_rows(tested, rows, plan))
         public = PublicFacts(rows.n, level, classes, values)
-        found = _read(plan, drawn, public, promise, training=training)
+        found = _read(plan, drawn, public, promise, training=seen.training)
         charge.releases(found.digest(), promise.persons)
     return replace(found, guarantee=replace(promise, receipt=charge.receipt))
 
@@ -206,20 +196,57 @@ def asked_measures(
     return asked
 
 
-def assumptions(
-    groups: Sequence[Any], *, training: bool, declared: bool, steps: bool
-) -> tuple[str, ...]:
-    """What the guarantee and the intervals rely on."""
-    relied = ["the number of rows", "the set of classes", "the released model itself"]
-    if groups:
-        relied.append("the set of groups")
-    if steps:
-        relied.append(
-            "that each step of the pipeline before the model maps a row without looking at the "
-            "others, and learned nothing from private rows"
-        )
-    if training:
-        relied.append(f"the values are {TRAINING}")
-    elif declared:
-        relied.append("that the rows are not the training rows, as the user declared")
-    return tuple(relied)
+# -- what every release about a released model shares --------------------------------------------
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A released model and rows whose declarations were checked, about to be measured."""
+
+    model: EvaluatedModel
+    rows: EvaluatedRows
+    account: tuple[Ledger | None, str | None]
+    training: bool  # whether these are the training rows
+    said: bool  # whether the caller says that they are others
+
+    def charge(self, event: Event) -> Charge:
+        """To be entered before anything is counted; the cap and the rows are checked here."""
+        ledger, dataset = self.account
+        if ledger is not None and dataset is not None:
+            ledger.require(dataset, event)
+        self.rows.refuse_unsound(self.model)
+        return Charge(ledger, dataset, event)
+
+    def guarantee(self, event: Event, numerics: str, *more: str) -> Guarantee:
+        """The promise, without the ledger's receipt yet; ``more`` is what else it relies on."""
+        unit = self.rows.unit(training=self.training)
+        return Guarantee(event, numerics, (*self._relied(), *more), **unit)
+
+    def _relied(self) -> Iterator[str]:
+        """What the guarantee and the intervals rely on."""
+        yield from ("the number of rows", "the set of classes", "the released model itself")
+        if self.rows.groups.values:
+            yield "the set of groups"
+        if self.model.steps:
+            yield (
+                "that each step of the pipeline before the model maps a row without looking at the "
+                "others, and learned nothing from private rows"
+            )
+        if self.training:
+            yield f"the values are {TRAINING}"
+        elif self.said:
+            yield "that the rows are not the training rows, as the user declared"
+
+
+def examination(
+    model: EvaluatedModel,
+    table: tuple[Any, Any, Any, Any],
+    account: tuple[Ledger | None, str | None],
+    training_rows: bool | None,
+    seed: int | None,
+) -> Examination:
+    """Rows, labels, groups and their values (``table``), refused where a declaration is wrong."""
+    rows = evaluated_rows(model, *table, account)
+    model = model.of(rows.schema)
+    training = model.refuse_training_rows(rows.n, account, training_rows, seed)
+    return Examination(model, rows, account, training, training_rows is False)

@@ -9,7 +9,7 @@ for which a selection by score would have no bounded sensitivity.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,9 @@ from sklearn.pipeline import Pipeline
 
 from privet._types import Array
 from privet.errors import DeclarationError
-from privet.evaluation.evaluated import evaluated_model, evaluated_rows
-from privet.evaluation.private_evaluation import assumptions
+from privet.evaluation.evaluated import evaluated_model
+from privet.evaluation.private_evaluation import examination
 from privet.ledger import Ledger
-from privet.ledger.charge import Charge
 from privet.mechanisms.counts import Histogram
 from privet.models.inputs import encode_labels
 from privet.models.row_wise import Scored
@@ -130,17 +129,11 @@ def choose_threshold(
         raise DeclarationError("A threshold needs a model of two classes with scores.")
     edges = _edges(candidates)
     name, costs = _measure(measure)
-    rows = evaluated_rows(tested, X, y, None, None, (ledger, dataset))
-    tested = tested.of(rows.schema)
-    training = tested.refuse_training_rows(
-        rows.n, ledger=ledger, dataset=dataset, training_rows=training_rows, seed=insecure_seed
-    )
+    account, table = (ledger, dataset), (X, y, None, None)
+    seen = examination(tested, table, account, training_rows, insecure_seed)
+    tested, rows = seen.model, seen.rows
     mechanism = Histogram(2 * (len(edges) + 1), rows.budget(whole), 1, insecure_seed)
-    event = mechanism.event(rows.n)
-    if ledger is not None and dataset is not None:
-        ledger.require(dataset, event)
-    rows.refuse_unsound(tested)
-    charge = Charge(ledger, dataset, event)
+    charge = seen.charge(mechanism.event(rows.n))
     with charge:
         truth, scores = encode_labels(rows.labels, tested.classes), tested.scores(rows.X)[:, 0]
         # a score equal to a candidate is not above it
@@ -148,22 +141,15 @@ def choose_threshold(
         noisy = mechanism.run(mechanism.count(places), rows.n)
         values = measured(noisy.values.reshape(2, -1), rows.n, name, costs)
         numbers = {"candidates": edges.tolist(), "measure": name, "values": values.tolist()}
-        charge.releases(released_digest("threshold", event, numbers))
-    declared = training_rows is False
-    relied = assumptions((), training=training, declared=declared, steps=tested.steps)
+        charge.releases(released_digest("threshold", charge.event, numbers))
+    promise = seen.guarantee(charge.event, noisy.numerics, "the candidate thresholds")
     return Threshold(
         threshold=float(edges[int(np.argmax(values))]),
         measure=name,
         candidates=tuple(edges.tolist()),
         values=tuple(values.tolist()),
         classes=tuple(tested.classes.tolist()),
-        guarantee=Guarantee(
-            event,
-            noisy.numerics,
-            (*relied, "the candidate thresholds"),
-            receipt=charge.receipt,
-            **rows.unit(training=training),
-        ),
+        guarantee=replace(promise, receipt=charge.receipt),
     )
 
 

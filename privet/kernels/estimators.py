@@ -104,7 +104,9 @@ class KernelSVC(KernelClassifier):
     loss : "huber" or "smooth_hinge", default "huber"
         A hinge with a quadratic or a twice differentiable knee.
     h : float, default 1.0
-        Half-width of the knee; wider needs less regularization.
+        Half-width of the knee. It is wider than the 0.5 of ``privet.LinearSVC`` because under
+        Gaussian noise kernel features get the least regularization that is proven, which is
+        proportional to ``1/h``; the rule of the linear models stays above that floor.
     kernel, gamma, nu, n_frequencies, orthogonal, public_points, features, column_weights,
     mechanism, noise, calibration, regularization, fit_intercept, classes, class_weight,
     standardize, column_bounds, ledger, dataset, insecure_seed :

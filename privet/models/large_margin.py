@@ -17,7 +17,7 @@ from privet.errors import DeclarationError
 from privet.losses import JointHuber, Loss, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation
 from privet.models.classifier import PrivateLinearClassifier, probabilities
-from privet.models.ellipsoids import Ellipsoid, ellipsoids, stretched
+from privet.models.ellipsoids import Ellipsoid, ellipsoids, plot_ellipses, stretched
 from privet.models.export import exported
 from privet.models.inputs import table_shape
 from privet.models.lifted import (
@@ -207,11 +207,8 @@ class LargeMarginGaussian(PrivateLinearClassifier):
             declared_centers(self.centers, n_classes, int(self.components), d)  # refuses
             return stages
         ranges = None if self.standardize is None else declared_ranges(self.column_bounds, d)
-        components = int(self.components)
-        return (
-            *stages,
-            Centers(n_classes, components, self._lifted(d), ranges, self.insecure_seed),
-        )
+        parts, seed = int(self.components), self.insecure_seed
+        return (*stages, Centers(n_classes, parts, self._lifted(d), ranges, seed))
 
     def _assumptions(self) -> tuple[str, ...]:
         told = super()._assumptions()
@@ -335,8 +332,6 @@ class LargeMarginGaussian(PrivateLinearClassifier):
 
     def plot(self, ax: Any = None, *, reach: float | None = None) -> Any:
         """Draw the ellipses and regions of a model of two columns; returns the axes."""
-        from privet.models.ellipsoids import plot_ellipses
-
         return plot_ellipses(self, ax, reach)
 
     def to_sklearn(self) -> Any:
