@@ -1,16 +1,19 @@
 """A ledger on a PostgreSQL server, by psycopg.
 
-Two tables: ``privet_entries``, and ``privet_ledger`` with one row, the format. A charge is one
-transaction on a connection of its own (``postgres_connection.py``), which locks the entries against
-other writers, but not against readers, before it looks at anything. ``synchronous_commit`` is
-switched on: a commit has reached the server's disk, and its synchronous replicas', when it returns.
-A server that does not wait for its disk at all (``fsync = off``) is refused.
+Two tables: ``privet_entries``, and ``privet_ledger`` with one row, the format and the server
+(``postgres_tables.py``). A charge is one transaction on a connection of its own
+(``postgres_connection.py``), which locks the entries against other writers, but not against
+readers, before it looks at anything. ``synchronous_commit`` is switched on: a commit has reached
+the server's disk, and its synchronous replicas', when it returns. A server that does not wait for
+its disk at all (``fsync = off``) is refused, and so is one that took the place of another, until
+somebody adopts the ledger there.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,42 +24,10 @@ from privet.errors import LedgerError, PrivetWarning, warn
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
 from privet.ledger.postgres_connection import ENTRIES, LEDGER, PostgresConnection, connected
+from privet.ledger.postgres_tables import CREATE, HERE, MOVE, SECOND_TABLE, UPGRADE
 from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT, without_password
 
-_CREATE = (
-    """
-    CREATE TABLE {entries} (
-      sequence BIGINT PRIMARY KEY,
-      dataset TEXT NOT NULL,
-      kind TEXT NOT NULL,
-      key TEXT,
-      body TEXT NOT NULL,
-      totals TEXT NOT NULL,
-      time TEXT NOT NULL,
-      previous TEXT NOT NULL,
-      hash TEXT NOT NULL,
-      part TEXT,
-      ledger TEXT,
-      nonce TEXT,
-      UNIQUE (dataset, kind, key)
-    )
-    """,
-    "CREATE INDEX privet_entries_by_dataset ON {entries} (dataset, sequence)",
-    "CREATE TABLE {ledger} (format TEXT PRIMARY KEY)",
-    f"INSERT INTO {{ledger}} VALUES ('{FORMAT}')",
-)
-_INSERT = (
-    f"INSERT INTO {{table}} ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
-)
-#: The entries of the second format, as a query that has today's columns.
-_SECOND_TABLE = (
-    "(SELECT *, CAST(NULL AS TEXT) AS ledger, CAST(NULL AS TEXT) AS nonce FROM {entries}) "
-    "AS privet_entries"
-)
-_UPGRADE = (
-    "ALTER TABLE {entries} ADD COLUMN ledger TEXT, ADD COLUMN nonce TEXT",
-    f"UPDATE {{ledger}} SET format = '{FORMAT}'",
-)
+_APPEND = "SELECT @.privet_append(%s)"
 # any number that other programs are unlikely to lock: the one who creates the tables holds it
 _CREATING = int.from_bytes(b"privet", "big")
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -82,7 +53,8 @@ class PostgresTransaction:
 
     def insert(self, entry: Entry) -> None:
         """Append an entry."""
-        self.connection.execute(_INSERT.format(table=self.table).encode(), tuple(entry))
+        line = json.dumps(dict(zip(COLUMNS, entry, strict=True)))
+        self.connection.execute(self.connection.named(_APPEND), (line,))
 
 
 @dataclass(frozen=True)
@@ -102,7 +74,7 @@ class PostgresStore:
         with connected(self.url) as connection:
             connection.execute(_BEGIN_READING)
             if self._format(connection) == SECOND_FORMAT:
-                table = _SECOND_TABLE.format(entries=connection.table(ENTRIES))
+                table = connection.named(SECOND_TABLE).decode()
                 yield Entries(PostgresTransaction(connection, table))
             else:
                 yield _entries(connection)
@@ -110,27 +82,38 @@ class PostgresStore:
     @contextmanager
     def writing(self, *, create: bool = False) -> Iterator[Entries]:
         """One exclusive, durable transaction."""
-        with self._locked(create=create) as connection:
+        with self._transaction(create=create) as connection:
             found = self._format(connection)
             if found != FORMAT:
                 raise LedgerError(OLDER.format(place=self.place, found=found))
+            connection.execute(connection.named("SELECT @.privet_lock()"))
+            self._expect_here(connection)
             yield _entries(connection)
+
+    @contextmanager
+    def adopting(self) -> Iterator[Entries]:
+        """As ``writing``, on a server that took the place of the ledger's: it is the one now."""
+        with self._transaction() as connection:
+            connection.execute(connection.named("SELECT @.privet_lock()"))
+            yield _entries(connection)
+            connection.execute(connection.named(MOVE))
 
     @contextmanager
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
         """One exclusive transaction on tables of any known format."""
-        with self._locked() as connection:
+        with self._transaction() as connection:
+            connection.execute(connection.named("LOCK TABLE @.privet_entries IN EXCLUSIVE MODE"))
             found = self._format(connection)
-            if found == SECOND_FORMAT:
-                _run(connection, _UPGRADE)
+            for statement in UPGRADE if found == SECOND_FORMAT else ():
+                connection.execute(connection.named(statement))
             yield _entries(connection), found
 
     def check(self) -> None:
         """A server checks its own pages."""
 
     @contextmanager
-    def _locked(self, *, create: bool = False) -> Iterator[PostgresConnection]:
-        """A transaction in which nobody else can write; durable when it is left."""
+    def _transaction(self, *, create: bool = False) -> Iterator[PostgresConnection]:
+        """A transaction that is durable when it is left."""
         with connected(self.url) as connection:
             self._expect_durable(connection, tell=create)
             connection.execute(_BEGIN_WRITING.encode())
@@ -138,7 +121,6 @@ class PostgresStore:
                 self._create(connection)
             elif not connection.tables:
                 raise LedgerError(NOT_THERE.format(place=self.place))
-            _run(connection, ("LOCK TABLE {entries} IN EXCLUSIVE MODE",))
             yield connection
             self._commit(connection)
 
@@ -157,22 +139,43 @@ class PostgresStore:
 
     def _create(self, connection: PostgresConnection) -> None:
         """The tables, unless they are there: the same ones that every query would find."""
+        if connection.tables == {ENTRIES, LEDGER}:
+            return  # somebody who may not write could hold the lock below
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
         names = [connection.table(name) for name in (ENTRIES, LEDGER)]
         found = connection.execute("SELECT to_regclass(%s), to_regclass(%s)", names).fetchall()[0]
         missing = [name is None for name in found]
         if all(missing):
-            _run(connection, _CREATE)
+            for statement in CREATE:
+                connection.execute(connection.named(statement))
         elif any(missing):
             raise LedgerError(FOREIGN.format(place=self.place))
 
     def _format(self, connection: PostgresConnection) -> str:
         """The format of the tables; another program's are refused."""
-        query = f"SELECT format FROM {connection.table(LEDGER)}"
-        found = connection.execute(query.encode()).fetchall()
+        query = connection.named("SELECT format FROM @.privet_ledger")
+        found = connection.execute(query).fetchall()
         if len(found) != 1 or found[0][0] not in (FORMAT, SECOND_FORMAT):
             raise LedgerError(FOREIGN.format(place=self.place))
         return str(found[0][0])
+
+    def _expect_here(self, connection: PostgresConnection) -> None:
+        """Refuse a server that is not the one, or not on the branch, of the last charge."""
+        found = connection.execute(connection.named(_WHERE)).fetchall()[0]
+        system, timeline, system_here, timeline_here = found
+        if (system, timeline) != (system_here, timeline_here):
+            what = (
+                f"went on from an earlier state (timeline {timeline_here}, it was {timeline}): a "
+                "replica was promoted, or a backup was restored"
+                if system == system_here
+                else "is not the one that the ledger was created on: a copy was restored elsewhere"
+            )
+            raise LedgerError(
+                f"The server at {self.place} {what}. Charges may be missing there. Verify the "
+                "ledger against a head or the receipts that were kept, see that the old server "
+                "cannot be charged any more, and then run `privet ledger adopt`. Nothing was "
+                "released."
+            )
 
     def _expect_durable(self, connection: PostgresConnection, *, tell: bool) -> None:
         """Refuse a server that cannot keep a commit; tell what else its settings mean."""
@@ -196,13 +199,7 @@ def _entries(connection: PostgresConnection) -> Entries:
     return Entries(PostgresTransaction(connection, connection.table(ENTRIES)))
 
 
-def _run(connection: PostgresConnection, statements: Iterable[str]) -> None:
-    """Statements about ``{entries}`` and ``{ledger}``, in the ledger's schema."""
-    names = {"entries": connection.table(ENTRIES), "ledger": connection.table(LEDGER)}
-    for statement in statements:
-        connection.execute(statement.format(**names).encode())
-
-
+_WHERE = f"SELECT known.system, known.timeline, here.* FROM @.privet_ledger known, ({HERE}) here"
 _DURABLE = "SELECT pg_is_in_recovery(), current_setting('fsync')"
 _RULES = """
 SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),

@@ -87,6 +87,10 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
         """A table's whole name."""
         return f'"{self.schema}".{name}'
 
+    def named(self, statement: str) -> bytes:
+        """A statement in which ``@.`` stands for the ledger's schema."""
+        return statement.replace("@.", f'"{self.schema}".').encode()
+
     @property
     def lost(self) -> bool:
         """Whether nobody is at the other end any more."""
@@ -201,11 +205,6 @@ _WORDS: tuple[tuple[type[psycopg.Error], str], ...] = (
         "it can only be read here: the server is a replica, or the role may only read. Charge "
         "it on the primary server, as a role that may",
     ),
-    (
-        errors.InsufficientPrivilege,
-        "this role may not do that. Ask the owner of the ledger; `privet ledger roles` shows "
-        "who may what",
-    ),
 )
 
 
@@ -215,5 +214,7 @@ def refusal(place: str, error: psycopg.Error) -> LedgerError:
         return LedgerError(NOT_THERE.format(place=place))
     lines = str(error).strip().splitlines()
     reason = lines[0].rstrip(".") if lines else type(error).__name__
+    if isinstance(error, errors.InsufficientPrivilege):
+        reason += ". `privet ledger roles` shows which role may do what"
     words = next((words for kind, words in _WORDS if isinstance(error, kind)), reason)
     return LedgerError(f"The ledger at {place} refused: {words}. Nothing was released.")

@@ -269,7 +269,7 @@ def test_13_a_newer_or_foreign_ledger_on_a_server(postgres_url: str) -> None:
         other.execute("CREATE TABLE privet_entries (anything TEXT)")
         with pytest.raises(LedgerError, match="not a ledger"):
             ledger.open("people", PureDP(1.0))
-        other.execute("DROP TABLE privet_entries")
+        other.execute("DROP TABLE privet_entries CASCADE")
         ledger.open("people", PureDP(1.0))
         other.execute("UPDATE privet_ledger SET format = 'privet-ledger-4'")
         for attempt in (
@@ -315,7 +315,7 @@ def test_13_dropped_while_open(postgres_url: str) -> None:
     ledger = Ledger(postgres_url)
     ledger.open("people", PureDP(1.0))
     with psycopg.connect(postgres_url, autocommit=True) as other:
-        other.execute("DROP TABLE privet_entries, privet_ledger")
+        other.execute("DROP TABLE privet_entries, privet_ledger CASCADE")
         with pytest.raises(LedgerError, match="no ledger"):
             ledger.reserve("people", pure_event(0.1))
         assert other.execute("SELECT to_regclass('privet_entries')").fetchone() == (None,)

@@ -1,0 +1,285 @@
+-- The functions that guard a ledger's tables; see postgres_tables.py for what they promise.
+-- @. stands for the ledger's schema, @genesis@ for what the first entry follows, @orders@ for the
+-- Renyi orders of the filter. Only the two that run with their owner's rights fix the settings that
+-- others could change the meaning of a name or a text by; what they call inherits these.
+
+-- Nobody else writes until this transaction ends.
+CREATE OR REPLACE FUNCTION @.privet_lock() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
+BEGIN
+  LOCK TABLE @.privet_entries IN EXCLUSIVE MODE;
+END $$;
+
+-- A text in JSON as Python writes it: all but printable ASCII is escaped.
+CREATE OR REPLACE FUNCTION @.privet_quoted(value TEXT) RETURNS TEXT
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  letter TEXT;
+  code INT;
+  told TEXT := '';
+BEGIN
+  IF value IS NULL THEN
+    RETURN 'null';
+  ELSIF octet_length(value) = length(value) AND value !~ '[[:cntrl:]]' THEN
+    RETURN to_json(value)::text;
+  END IF;
+  FOREACH letter IN ARRAY regexp_split_to_array(value, '') LOOP
+    code := ascii(letter);
+    told := told || CASE
+      WHEN letter IN ('"', '\') THEN '\' || letter
+      WHEN code BETWEEN 32 AND 126 THEN letter
+      WHEN code < 65536 THEN '\u' || lpad(to_hex(code), 4, '0')
+      ELSE '\u' || to_hex(55296 + ((code - 65536) >> 10))
+        || '\u' || to_hex(56320 + ((code - 65536) & 1023))
+    END;
+  END LOOP;
+  RETURN '"' || told || '"';
+END $$;
+
+-- The hash that an entry must carry: of its canonical JSON.
+CREATE OR REPLACE FUNCTION @.privet_hash(made @.privet_entries) RETURNS TEXT
+LANGUAGE sql STABLE AS $$
+  SELECT encode(sha256(convert_to('{' || string_agg(
+      '"' || field || '":' || value, ',' ORDER BY field COLLATE "C") || '}', 'UTF8')), 'hex')
+  FROM (VALUES
+    ('body', made.body), ('dataset', @.privet_quoted(made.dataset)),
+    ('key', @.privet_quoted(made.key)), ('kind', @.privet_quoted(made.kind)),
+    ('ledger', CASE WHEN made.ledger IS NOT NULL THEN @.privet_quoted(made.ledger) END),
+    ('nonce', CASE WHEN made.nonce IS NOT NULL THEN @.privet_quoted(made.nonce) END),
+    ('part', CASE WHEN made.part IS NOT NULL THEN @.privet_quoted(made.part) END),
+    ('previous', @.privet_quoted(made.previous)), ('sequence', made.sequence::text),
+    ('time', @.privet_quoted(made.time)), ('totals', made.totals)
+  ) fields (field, value) WHERE value IS NOT NULL
+$$;
+
+-- Totals as a list of vectors, also where there is only one.
+CREATE OR REPLACE FUNCTION @.privet_vectors(totals TEXT) RETURNS JSONB
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE jsonb_typeof(totals::jsonb->0) WHEN 'array' THEN totals::jsonb
+    ELSE jsonb_build_array(totals::jsonb) END
+$$;
+
+-- An amount in the totals: a decimal, billionths of the first format, or none.
+CREATE OR REPLACE FUNCTION @.privet_amount(written JSONB) RETURNS NUMERIC
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  CASE
+    WHEN jsonb_typeof(written) = 'null' THEN RETURN NULL;
+    WHEN jsonb_typeof(written) = 'number' AND written#>>'{}' ~ '^[0-9]{1,40}$' THEN
+      RETURN (written#>>'{}')::numeric * 1e-9;
+    WHEN jsonb_typeof(written) = 'string'
+      AND written#>>'{}' ~ '^[0-9]{1,40}([.][0-9]{1,30})?$' THEN
+      RETURN (written#>>'{}')::numeric;
+    ELSE RAISE EXCEPTION 'the totals are not amounts';
+  END CASE;
+END $$;
+
+-- A positive number; null where it is none.
+CREATE OR REPLACE FUNCTION @.privet_number(written JSONB) RETURNS NUMERIC
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN jsonb_typeof(written) = 'number' AND length(written#>>'{}') < 400
+    AND (written#>>'{}')::numeric > 0 THEN (written#>>'{}')::numeric END
+$$;
+
+-- Whether a vector is what it was, or grew by what a release claims at least.
+CREATE OR REPLACE FUNCTION @.privet_grows(
+  before JSONB, after JSONB, touched BOOLEAN, claim TEXT, least_cost NUMERIC
+) RETURNS BOOLEAN LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  fresh BOOLEAN := NOT EXISTS (SELECT FROM jsonb_array_elements(before) each
+    WHERE @.privet_amount(each) IS DISTINCT FROM 0);
+  basic BOOLEAN := jsonb_array_length(after) = 2;
+  own INT := CASE WHEN claim = 'pure' OR (claim = 'approx' AND basic) THEN 0
+    WHEN claim = 'zcdp' AND NOT basic THEN 1 ELSE -1 END;
+  earlier NUMERIC;
+  later NUMERIC;
+BEGIN
+  IF fresh AND basic AND jsonb_array_length(before) <> 2 THEN
+    before := '["0", "0"]';  -- the first release chooses between the filters
+  END IF;
+  IF jsonb_array_length(after) <> jsonb_array_length(before) OR touched AND least_cost IS NULL THEN
+    RETURN false;
+  END IF;
+  FOR i IN 0 .. jsonb_array_length(after) - 1 LOOP
+    earlier := @.privet_amount(before->i);
+    later := @.privet_amount(after->i);
+    IF NOT touched AND later IS DISTINCT FROM earlier THEN
+      RETURN false;
+    ELSIF touched AND later IS NOT NULL AND (earlier IS NULL OR later < earlier
+        OR (later = earlier AND NOT (basic AND i = 1))  -- a pure release adds no delta
+        OR (i = own AND later < earlier + least_cost)) THEN
+      RETURN false;
+    END IF;
+  END LOOP;
+  RETURN true;
+END $$;
+
+-- Whether a vector is within the cap, in some column that counts.
+CREATE OR REPLACE FUNCTION @.privet_within(after JSONB, cap JSONB) RETURNS BOOLEAN
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  slack NUMERIC := 1 + 1e-15;
+  first NUMERIC := @.privet_amount(after->0);
+  second NUMERIC := @.privet_amount(after->1);
+  epsilon NUMERIC := @.privet_number(cap->'epsilon');
+  delta NUMERIC := @.privet_number(cap->'delta');
+  rho NUMERIC := @.privet_number(cap->'rho');
+  orders NUMERIC[] := ARRAY[@orders@];
+BEGIN
+  IF cap->>'kind' = 'pure' THEN
+    RETURN first <= epsilon * slack;
+  ELSIF cap->>'kind' = 'zcdp' THEN
+    RETURN second <= rho * slack;
+  ELSIF jsonb_array_length(after) = 2 THEN
+    RETURN first <= epsilon * slack AND second <= delta * slack;
+  END IF;
+  RETURN coalesce(first <= epsilon * slack, false) OR EXISTS (
+    SELECT FROM generate_subscripts(orders, 1) i WHERE @.privet_amount(after->(i + 1))
+      <= epsilon + ln(delta / array_length(orders, 1)) / (orders[i] - 1) + 1e-9 * (1 + epsilon));
+END $$;
+
+-- Whether a body has the fields of an event.
+CREATE OR REPLACE FUNCTION @.privet_is_event(event JSONB, depth INT) RETURNS BOOLEAN
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN jsonb_typeof(event) = 'object' AND depth > 0
+    AND event ?& ARRAY['mechanism', 'noise', 'theorem', 'why_not_private', 'scale', 'sensitivity',
+      'share', 'regularization', 'n', 'm', 'private', 'version', 'claim', 'curves']
+    AND event - ARRAY['mechanism', 'noise', 'theorem', 'why_not_private', 'scale', 'sensitivity',
+      'share', 'regularization', 'n', 'm', 'private', 'version', 'claim', 'curves', 'parts'] = '{}'
+    AND event->'private' = 'true' AND event->>'why_not_private' = ''
+    AND event->'version' = CASE WHEN event ? 'parts' THEN '2'::jsonb ELSE '1'::jsonb END
+    AND NOT EXISTS (
+      SELECT FROM unnest(ARRAY['mechanism', 'noise', 'theorem', 'why_not_private']) name
+      WHERE jsonb_typeof(event->name) <> 'string' OR event->>name ~ '[[:cntrl:]]')
+    AND NOT EXISTS (
+      SELECT FROM unnest(ARRAY['scale', 'sensitivity', 'share', 'regularization', 'n', 'm']) name
+      WHERE jsonb_typeof(event->name) <> 'number' OR length(event->>name) > 400)
+    AND event->>'n' ~ '^[0-9]{1,18}$' AND event->>'m' ~ '^[0-9]{1,18}$'
+    AND CASE event->'claim'->>'kind'
+      WHEN 'pure' THEN (event->'claim') - ARRAY['kind', 'epsilon'] = '{}'
+        AND @.privet_number(event->'claim'->'epsilon') IS NOT NULL
+      WHEN 'zcdp' THEN (event->'claim') - ARRAY['kind', 'rho'] = '{}'
+        AND @.privet_number(event->'claim'->'rho') IS NOT NULL
+      WHEN 'approx' THEN (event->'claim') - ARRAY['kind', 'epsilon', 'delta'] = '{}'
+        AND @.privet_number(event->'claim'->'epsilon') IS NOT NULL
+        AND @.privet_number(event->'claim'->'delta') < 1
+      ELSE false END
+    AND jsonb_typeof(event->'curves') = 'array' AND event->'curves' <> '[]'
+    AND NOT EXISTS (SELECT FROM jsonb_array_elements(event->'curves') curve
+      WHERE jsonb_typeof(curve) <> 'object' OR curve->>'kind' IS NULL)
+    AND jsonb_typeof(coalesce(event->'parts', '[]')) = 'array'
+    AND NOT EXISTS (SELECT FROM jsonb_array_elements(coalesce(event->'parts', '[]')) part
+      WHERE NOT coalesce(@.privet_is_event(part, depth - 1), false));
+END $$;
+
+-- A settlement by somebody who is not the owner.
+CREATE OR REPLACE FUNCTION @.privet_admit_settle(made @.privet_entries, last @.privet_entries)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  body JSONB := made.body::jsonb;
+  reserved @.privet_entries;
+BEGIN
+  IF made.key ~ '^[1-9][0-9]{0,17}$' THEN
+    SELECT * INTO reserved FROM @.privet_entries WHERE sequence = made.key::bigint;
+  END IF;
+  IF reserved IS NULL OR reserved.kind <> 'reserve' OR reserved.dataset <> made.dataset THEN
+    RAISE EXCEPTION 'there is no such reservation';
+  ELSIF reserved.author <> session_user THEN
+    RAISE EXCEPTION 'the reservation is another login''s, which alone may settle it'
+      USING ERRCODE = 'insufficient_privilege';
+  ELSIF made.totals <> last.totals OR made.time <> reserved.time OR made.part IS NOT NULL
+      OR body->>'reservation' IS DISTINCT FROM made.key
+      OR jsonb_typeof(body->'reservation') <> 'number'
+      OR body - ARRAY['reservation', 'released'] <> '{}'
+      OR jsonb_typeof(coalesce(body->'released', '[]')) <> 'array'
+      OR EXISTS (SELECT FROM jsonb_array_elements(coalesce(body->'released', '[]')) each
+        WHERE jsonb_typeof(each) <> 'string' OR each#>>'{}' !~ '^[0-9a-f]{64}$') THEN
+    RAISE EXCEPTION 'the settlement changes more than it may';
+  END IF;
+END $$;
+
+-- A charge by somebody who is not the owner.
+CREATE OR REPLACE FUNCTION @.privet_admit_charge(
+  made @.privet_entries, last @.privet_entries, opened @.privet_entries
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  terms JSONB := CASE WHEN opened.body::jsonb ? 'cap' THEN opened.body::jsonb
+    ELSE jsonb_build_object('cap', opened.body::jsonb, 'parts', '{}'::jsonb, 'group', 1) END;
+  claim JSONB := made.body::jsonb->'claim';
+  before JSONB := @.privet_vectors(last.totals);
+  after JSONB := @.privet_vectors(made.totals);
+  rows_each NUMERIC := (terms->>'group')::numeric;
+  place INT := (SELECT number - 1 FROM (SELECT name, row_number() OVER (ORDER BY name COLLATE "C")
+    AS number FROM jsonb_object_keys(terms->'parts') name) names WHERE name = made.part);
+  least_cost NUMERIC := coalesce(@.privet_number(claim->'epsilon') * rows_each,
+    @.privet_number(claim->'rho') * rows_each * rows_each);
+BEGIN
+  IF made.part IS NOT NULL AND place IS NULL THEN
+    RAISE EXCEPTION 'the data set has no such part';
+  ELSIF NOT coalesce(@.privet_is_event(made.body::jsonb, 3), false) THEN
+    RAISE EXCEPTION 'the entry is not an event that Privet writes';
+  ELSIF jsonb_array_length(before) <> jsonb_array_length(after) THEN
+    RAISE EXCEPTION 'the totals do not have the account''s parts';
+  END IF;
+  FOR i IN 0 .. jsonb_array_length(before) - 1 LOOP
+    IF NOT coalesce(@.privet_grows(before->i, after->i, place IS NULL OR place = i,
+        claim->>'kind', least_cost), false) THEN
+      RAISE EXCEPTION 'the totals do not add up: less was added than the release claims';
+    ELSIF NOT coalesce(@.privet_within(after->i, terms->'cap'), false) THEN
+      RAISE EXCEPTION 'the release does not fit under the cap';
+    END IF;
+  END LOOP;
+END $$;
+
+-- Anything that is written by somebody who is not the owner.
+CREATE OR REPLACE FUNCTION @.privet_admit(made @.privet_entries, newest @.privet_entries)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  opened @.privet_entries;
+  last @.privet_entries;
+BEGIN
+  SELECT * INTO opened FROM @.privet_entries
+    WHERE dataset = made.dataset AND kind = 'open' AND key = made.dataset;
+  SELECT * INTO last FROM @.privet_entries
+    WHERE dataset = made.dataset ORDER BY sequence DESC LIMIT 1;
+  IF made.kind NOT IN ('reserve', 'settle') THEN
+    RAISE EXCEPTION 'this role may charge and settle, nothing else; ask the owner of the ledger'
+      USING ERRCODE = 'insufficient_privilege';
+  ELSIF opened IS NULL THEN
+    RAISE EXCEPTION 'the data set is not open in this ledger';
+  ELSIF made.ledger IS DISTINCT FROM newest.ledger OR made.nonce !~ '^[0-9a-f]{32}$'
+      OR made.time !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+]00:00$'
+      OR made.key ~ '[[:cntrl:]]' OR length(made.key) > 1000 OR octet_length(made.body) > 1000000
+      OR made.nonce IS NULL THEN
+    RAISE EXCEPTION 'the entry is not one that Privet writes';
+  ELSIF made.kind = 'settle' THEN
+    PERFORM @.privet_admit_settle(made, last);
+  ELSE
+    PERFORM @.privet_admit_charge(made, last, opened);
+  END IF;
+END $$;
+
+-- Write the next entry, given as JSON by the names of the columns.
+CREATE OR REPLACE FUNCTION @.privet_append(line TEXT) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
+DECLARE
+  made @.privet_entries := jsonb_populate_record(NULL::@.privet_entries, line::jsonb);
+  newest @.privet_entries;
+  owner OID := (SELECT relowner FROM pg_class WHERE oid = '@.privet_entries'::regclass);
+BEGIN
+  LOCK TABLE @.privet_entries IN EXCLUSIVE MODE;
+  made.author := session_user;
+  SELECT * INTO newest FROM @.privet_entries ORDER BY sequence DESC LIMIT 1;
+  IF made.sequence IS DISTINCT FROM coalesce(newest.sequence, 0) + 1
+      OR made.previous IS DISTINCT FROM coalesce(newest.hash, '@genesis@') THEN
+    RAISE EXCEPTION 'the entry does not follow the newest one';
+  ELSIF made.hash IS DISTINCT FROM @.privet_hash(made) THEN
+    RAISE EXCEPTION 'the entry''s hash is not its own; names beyond ASCII need a UTF8 database';
+  ELSIF NOT pg_has_role(session_user, owner, 'USAGE') THEN
+    PERFORM @.privet_admit(made, newest);
+  END IF;
+  INSERT INTO @.privet_entries SELECT made.*;
+END $$;

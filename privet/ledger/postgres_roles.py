@@ -1,0 +1,82 @@
+"""Who may do what with a ledger on a server: three roles, as SQL that can be read before it is run.
+
+    <prefix>_owner     owns tables and functions; opens accounts, migrates, adopts
+    <prefix>_analyst   reads, charges, and settles what the same login has reserved
+    <prefix>_auditor   reads, and so verifies
+
+None of them can log in: they are granted to the logins of people and programs, one login for each,
+since what a login may settle is what it has reserved. The owner is not a superuser, so that the
+functions that run with the owner's rights (``guard.sql``) can do nothing beside the ledger.
+"""
+
+from __future__ import annotations
+
+import re
+
+from privet.errors import DeclarationError, LedgerError
+from privet.ledger.postgres_connection import connected
+from privet.ledger.postgres_tables import CALLED, GUARD
+from privet.ledger.store import NOT_THERE, POSTGRES, checked_url, without_password
+
+_TABLES = "@.privet_entries, @.privet_ledger"
+_ROLES = (
+    *(
+        f"DO $$ BEGIN CREATE ROLE PREFIX_{name} NOLOGIN; "
+        "EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+        for name in ("owner", "analyst", "auditor")
+    ),
+    "GRANT PREFIX_owner TO CURRENT_USER",
+    "REVOKE CREATE ON SCHEMA @ FROM PUBLIC",
+    "GRANT USAGE, CREATE ON SCHEMA @ TO PREFIX_owner",
+    "GRANT USAGE ON SCHEMA @ TO PREFIX_analyst, PREFIX_auditor",
+    "ALTER TABLE @.privet_entries OWNER TO PREFIX_owner",
+    "ALTER TABLE @.privet_ledger OWNER TO PREFIX_owner",
+    f"REVOKE ALL ON {_TABLES} FROM PUBLIC, PREFIX_analyst, PREFIX_auditor",
+    f"GRANT SELECT ON {_TABLES} TO PREFIX_analyst, PREFIX_auditor",
+)
+
+
+def roles_sql(url: str, prefix: str = "privet") -> list[str]:
+    """The statements that create the roles of the ledger at ``url``, in order."""
+    return _prepared(url, prefix, run=False)
+
+
+def create_roles(url: str, prefix: str = "privet") -> list[str]:
+    """Run the statements in one transaction, as somebody who may create roles; returns them."""
+    return _prepared(url, prefix, run=True)
+
+
+def _prepared(url: str, prefix: str, *, run: bool) -> list[str]:
+    if not checked_url(url).startswith(POSTGRES):
+        raise DeclarationError(
+            "Roles are for a ledger on a server. Who may read and write a file is decided by the "
+            "rights of the file and of its folder."
+        )
+    if not re.fullmatch("[a-z][a-z0-9_]{0,40}", prefix):
+        raise DeclarationError("The prefix of the roles must be lower-case letters and digits.")
+    with connected(url) as connection:
+        if not connection.tables:
+            raise LedgerError(NOT_THERE.format(place=without_password(url)))
+        statements = [
+            connection.named(_in(f'"{connection.schema}"', statement).replace("PREFIX", prefix))
+            for statement in (*_ROLES, *GUARD, *_functions())
+        ]
+        if run:
+            connection.execute("BEGIN")
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute("COMMIT")
+    return [statement.decode() for statement in statements]
+
+
+def _in(schema: str, statement: str) -> str:
+    """A schema that stands alone; in front of a name it is written by ``named``."""
+    return statement.replace("SCHEMA @ ", f"SCHEMA {schema} ")
+
+
+def _functions() -> list[str]:
+    """Every function belongs to the owner; the analyst may call two of them."""
+    found = re.findall(r"FUNCTION (@\.\w+)\(", GUARD[0])
+    owned = [f"ALTER FUNCTION {name} OWNER TO PREFIX_owner" for name in found]
+    called = ", ".join(f"@.{name}" for name in CALLED)
+    return [*owned, f"GRANT EXECUTE ON FUNCTION {called} TO PREFIX_analyst"]

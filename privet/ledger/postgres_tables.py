@@ -1,0 +1,90 @@
+"""The tables of a ledger on a server, and the functions that guard them (``guard.sql``).
+
+Every writer goes through ``privet_lock`` and ``privet_append``, the owner too. They run with their
+owner's rights and a fixed search path, so that others need no right to write the tables. There is
+no database sequence: the next number is one more than the newest entry's, read under the lock.
+
+``privet_append`` checks of every entry that it follows the newest and carries its own hash. Of
+somebody who is not a member of the owning role it takes charges and settlements alone:
+
+- a charge to an open account, in its own name (``author``), whose totals are more than those of the
+  last entry in every column, by at least the claim in the claim's own, and within the cap;
+- a settlement of a reservation that the same login made, once, with totals and time unchanged.
+
+What the curves of an event cost at each Renyi order is not computed here but by ``verify``, which
+names an entry that was charged too little. Whoever would write one could as well release without a
+charge: no database can know.
+
+``@.`` stands for the ledger's schema.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from privet.ledger.entry import GENESIS
+from privet.ledger.store import FORMAT
+from privet.privacy.compose import FILTER_ORDERS
+
+#: Which server the ledger was last known to live on: its cluster, and the branch of its history.
+HERE = """
+SELECT (SELECT system_identifier::text FROM pg_control_system()),
+  ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint
+"""
+#: The ledger lives here from now on.
+MOVE = f"UPDATE @.privet_ledger SET (system, timeline) = ({HERE})"
+
+_TABLES = (
+    """
+    CREATE TABLE @.privet_entries (
+      sequence BIGINT PRIMARY KEY,
+      dataset TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      key TEXT,
+      body TEXT NOT NULL,
+      totals TEXT NOT NULL,
+      time TEXT NOT NULL,
+      previous TEXT NOT NULL,
+      hash TEXT NOT NULL,
+      part TEXT,
+      ledger TEXT,
+      nonce TEXT,
+      author TEXT NOT NULL DEFAULT session_user,
+      UNIQUE (dataset, kind, key)
+    )
+    """,
+    "CREATE INDEX privet_entries_by_dataset ON @.privet_entries (dataset, sequence)",
+    "CREATE TABLE @.privet_ledger (format TEXT PRIMARY KEY, system TEXT, timeline BIGINT)",
+    f"INSERT INTO @.privet_ledger SELECT '{FORMAT}', here.* FROM ({HERE}) here",
+)
+
+#: What a role may call that may charge.
+CALLED = ("privet_lock()", "privet_append(text)")
+
+
+def _guard() -> tuple[str, ...]:
+    """The functions, from the file beside this one."""
+    text = files("privet.ledger").joinpath("guard.sql").read_text(encoding="utf-8")
+    orders = ", ".join(str(order) for order in FILTER_ORDERS)
+    made = text.replace("@genesis@", GENESIS).replace("@orders@", orders)
+    return (made, *(f"REVOKE ALL ON FUNCTION @.{name} FROM PUBLIC" for name in CALLED))
+
+
+GUARD = _guard()
+CREATE = (*_TABLES, *GUARD)
+#: From the second format.
+UPGRADE = (
+    """
+    ALTER TABLE @.privet_entries ADD COLUMN ledger TEXT, ADD COLUMN nonce TEXT,
+      ADD COLUMN author TEXT NOT NULL DEFAULT session_user
+    """,
+    "ALTER TABLE @.privet_ledger ADD COLUMN system TEXT, ADD COLUMN timeline BIGINT",
+    f"UPDATE @.privet_ledger SET format = '{FORMAT}'",
+    MOVE,
+    *GUARD,
+)
+#: The entries of the second format, as a query that has today's columns.
+SECOND_TABLE = (
+    "(SELECT *, CAST(NULL AS TEXT) AS ledger, CAST(NULL AS TEXT) AS nonce FROM @.privet_entries) "
+    "AS privet_entries"
+)
