@@ -109,6 +109,17 @@ class Server:
         finally:
             copy.crash()
 
+    def run(self, program: str, *arguments: str, content: bytes = b"") -> bytes:
+        """What one of PostgreSQL's programs prints, given this on its standard input."""
+        found = subprocess.run(
+            [programs() / program, *arguments],
+            check=True,
+            input=content,
+            capture_output=True,
+            timeout=PATIENCE,
+        )
+        return found.stdout
+
     def promote(self) -> None:
         """Make a replica a server of its own."""
         import psycopg

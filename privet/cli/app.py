@@ -16,6 +16,7 @@ from privet.cli import (
     doctor,
     kept,
     ledger_commands,
+    ledger_upkeep,
     model_commands,
     schema_and_plan,
     sign,
@@ -133,4 +134,5 @@ for part in (
 ):
     part.register(app)
 app.add_typer(schema_and_plan.app, name="schema")
+ledger_upkeep.register(ledger_commands.app)
 app.add_typer(ledger_commands.app, name="ledger")

@@ -284,32 +284,7 @@ def _named(ledger: Ledger, model: Path) -> list[Finding]:
     return ledger.findings(released.guarantee, released.digest)
 
 
-def migrate(place: Place, json: Json = False) -> None:
-    """Bring a ledger of an earlier format up to date, after verifying it.
-
-    Its entries and their hashes stay.
-    """
-    from privet.ledger.store import FORMAT
-
-    ledger = open_ledger(place)
-    found = ledger.migrate()
-    if json:
-        as_json({"ledger": ledger.place, "from": found, "to": FORMAT, "head": ledger.head()})
-    elif found == FORMAT:
-        facts([("Unchanged", f"{ledger.place} is up to date ({FORMAT})")])
-    else:
-        facts([("Migrated", f"{ledger.place} from {found} to {FORMAT}"), ("Head", ledger.head())])
-
-
-def export(place: Place) -> None:
-    """Print every entry as a line of JSON."""
-    for line in open_ledger(place).export():
-        typer.echo(line)
-
-
 command(app, open_, "privet ledger open budget.db patients --epsilon 2")
 command(app, show, "privet ledger show budget.db")
 command(app, remaining, "privet ledger remaining budget.db patients")
 command(app, verify, "privet ledger verify budget.db --model model.privet")
-command(app, export, "privet ledger export budget.db > entries.jsonl")
-command(app, migrate, "privet ledger migrate budget.db")

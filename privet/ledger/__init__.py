@@ -8,7 +8,7 @@ entry.py     one line of the ledger and its hash
 entries.py   reading and appending entries inside a transaction
 verify.py    replaying a ledger from its first entry
 store.py     what a database must give; sqlite.py and postgres.py give it, stores.py chooses
-postgres_connection.py   waits with an end, names with one meaning
+postgres_connection.py, postgres_tables.py, guard.sql, postgres_roles.py   what a server needs
 """
 
 from privet.ledger.account import Part, Terms

@@ -13,7 +13,7 @@ from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, declared_terms
 from privet.ledger.binding import Finding, release_findings
 from privet.ledger.entries import Account, Entries
-from privet.ledger.entry import GENESIS, Entry, checked_name, is_digest, totals_text
+from privet.ledger.entry import GENESIS, Entry, checked_name, drawn, is_digest, totals_text
 from privet.ledger.fits import Fits
 from privet.ledger.store import (
     FORMAT,
@@ -264,6 +264,20 @@ class Ledger:
                 body = canonical({"from": found, "to": FORMAT})
                 entries.append(newest, "", "migrate", key=FORMAT, body=body, totals="[]")
         return found
+
+    def adopt(self) -> str:
+        """Go on with a ledger that was moved: it gets a new identity, which is returned.
+
+        A server that took the place of another is refused until then, since it may lack charges
+        (``docs/postgres.md``). Verify the ledger against a head that was kept first.
+        """
+        with self._store.adopting() as entries:
+            newest, identity = entries.newest(), drawn()
+            body = canonical({"from": None if newest is None else newest.ledger})
+            entries.append(
+                newest, "", "adopt", key=identity, body=body, totals="[]", ledger=identity
+            )
+        return identity
 
     def _account(self, dataset: str) -> Account:
         with self._store.reading() as entries:

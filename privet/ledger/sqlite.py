@@ -18,7 +18,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,10 @@ class SqliteStore:
                     connection.execute(statement)
             self._expect_today(connection)
             yield Entries(SqliteTransaction(connection))
+
+    def adopting(self) -> AbstractContextManager[Entries]:
+        """A file knows no other home than its path."""
+        return self.writing()
 
     @contextmanager
     def upgrading(self) -> Iterator[tuple[Entries, str]]:

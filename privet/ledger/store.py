@@ -52,6 +52,9 @@ class Store(Protocol):
         Nothing is written where the context is left by an exception.
         """
 
+    def adopting(self) -> AbstractContextManager[Entries]:
+        """As ``writing``, also where the ledger has been moved: it is at home here from now on."""
+
     def upgrading(self) -> AbstractContextManager[tuple[Entries, str]]:
         """As ``writing``, of any known format, which is told, with the tables of today's."""
 

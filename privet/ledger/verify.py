@@ -149,4 +149,5 @@ _KINDS: dict[str, Callable[[Entry, dict[str, _Replay]], str]] = {
     "reserve": _reserve,
     "settle": _settle,
     "migrate": _migrate,
+    "adopt": _migrate,
 }

@@ -30,7 +30,9 @@ def parts(tmp_path: Path) -> Path:
     return place
 
 
-@pytest.mark.parametrize("name", ["open", "show", "remaining", "verify", "export", "migrate"])
+@pytest.mark.parametrize(
+    "name", ["open", "show", "remaining", "verify", "export", "migrate", "adopt", "roles"]
+)
 def test_every_command_has_help_with_an_example(name: str) -> None:
     result = run("ledger", name, "--help", env={"COLUMNS": "120"})
     assert result.exit_code == 0

@@ -1,0 +1,91 @@
+"""``privet ledger``: what looks after a ledger: copies, formats, roles, a new home."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from privet.cli.ledger_commands import Place
+from privet.cli.options import Json, command, ledger_url, open_ledger
+from privet.cli.printing import as_json, facts
+
+
+def migrate(place: Place, json: Json = False) -> None:
+    """Bring a ledger of an earlier format up to date, after verifying it.
+
+    Its entries and their hashes stay.
+    """
+    from privet.ledger.store import FORMAT
+
+    ledger = open_ledger(place)
+    found = ledger.migrate()
+    if json:
+        as_json({"ledger": ledger.place, "from": found, "to": FORMAT, "head": ledger.head()})
+    elif found == FORMAT:
+        facts([("Unchanged", f"{ledger.place} is up to date ({FORMAT})")])
+    else:
+        facts([("Migrated", f"{ledger.place} from {found} to {FORMAT}"), ("Head", ledger.head())])
+
+
+def export(place: Place) -> None:
+    """Print every entry as a line of JSON."""
+    for line in open_ledger(place).export():
+        typer.echo(line)
+
+
+def roles(
+    place: Place,
+    prefix: Annotated[str, typer.Option(help="What the names of the roles begin with.")] = "privet",
+    apply: Annotated[bool, typer.Option("--apply", help="Run the statements.")] = False,
+) -> None:
+    """Show the SQL for the roles of owner, analyst and auditor on a server.
+
+    An analyst charges, and settles what the same login has reserved; an auditor reads and verifies;
+    the owner opens accounts. Read the statements, then run them with --apply as somebody who may
+    create roles, or hand them to whoever runs the server. Run them again after an upgrade.
+    """
+    from privet.errors import MissingExtra
+
+    try:
+        from privet.ledger.postgres_roles import create_roles, roles_sql
+    except ImportError as error:
+        raise MissingExtra("Roles on PostgreSQL need psycopg: install privet[postgres].") from error
+    made = (create_roles if apply else roles_sql)(ledger_url(place), prefix)
+    for statement in made:
+        typer.echo(f"{statement.strip().rstrip(';')};")
+    if apply:
+        typer.echo(
+            f"Done. Next: CREATE ROLE alice LOGIN PASSWORD '...' IN ROLE {prefix}_analyst;",
+            err=True,
+        )
+
+
+def adopt(
+    place: Place,
+    head: Annotated[
+        str | None, typer.Option(help="A head kept elsewhere, which must be in the ledger.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Go on with a ledger whose server was replaced by another.
+
+    A replica that was promoted or a backup that was restored may lack the newest charges, and the
+    old server may still be charged: see that it is not, and give a head that was kept. The ledger
+    is verified, gets a new identity and is charged from here on.
+    """
+    ledger = open_ledger(place)
+    ledger.verify(head)
+    identity = ledger.adopt()
+    if json:
+        as_json({"ledger": ledger.place, "identity": identity, "head": ledger.head()})
+    else:
+        facts([("Adopted", ledger.place), ("Identity", identity), ("Head", ledger.head())])
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, export, "privet ledger export budget.db > entries.jsonl")
+    command(app, migrate, "privet ledger migrate budget.db")
+    command(app, adopt, "privet ledger adopt postgresql://owner@host/database --head 3f2a...")
+    command(app, roles, "privet ledger roles postgresql://owner@host/database --apply")

@@ -1,0 +1,115 @@
+"""A server that took the place of another: a replica, a promoted one, a restored copy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+
+from privet import Ledger, PureDP
+from privet.errors import BudgetExceeded, LedgerError, PrivetWarning
+from tests import postgres
+from tests.strategies import pure_event
+
+psycopg = pytest.importorskip("psycopg", reason="PostgreSQL cannot be installed here: no psycopg")
+
+OPTIONS = f"&options={quote('-csearch_path=ledger', safe='')}"
+
+
+@pytest.fixture(scope="module")
+def primary() -> Iterator[postgres.Server]:
+    try:
+        with postgres.running() as found:
+            postgres.fresh(found.url, "ledger")
+            yield found
+    except postgres.NoServer as error:
+        pytest.skip(f"PostgreSQL cannot be installed here: {error}")
+
+
+def follows(replica: Ledger, primary: Ledger) -> None:
+    """Wait until the replica has what the primary has."""
+    head = primary.head()
+    for _ in range(600):
+        if replica.head() == head:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the replica does not follow")
+
+
+def test_a_stale_replica_that_is_promoted_is_noticed(primary: postgres.Server) -> None:
+    ledger = Ledger(primary.url + OPTIONS)
+    ledger.open("people", PureDP(1.0))
+    ledger.settle(ledger.reserve("people", pure_event(0.25)))
+    with primary.replica() as second:
+        other = Ledger(second.url + OPTIONS)
+        follows(other, ledger)
+        # it is told that the replica may be late, and the replica is for reading
+        with pytest.warns(PrivetWarning, match="1 replica"):
+            ledger.open("others", PureDP(1.0))
+        follows(other, ledger)
+        other.verify(ledger.head())
+        assert other.remaining("people") == 0.75
+        with pytest.raises(LedgerError, match="is a replica"):
+            other.reserve("people", pure_event(0.25))
+        # the last charges never arrive
+        with psycopg.connect(second.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
+            connection.execute("SELECT pg_reload_conf()")
+        for _ in range(600):
+            with psycopg.connect(primary.url, autocommit=True) as connection:
+                count = connection.execute("SELECT count(*) FROM pg_stat_replication").fetchone()
+            if count == (0,):
+                break
+            time.sleep(0.05)
+        receipt = ledger.settle(ledger.reserve("people", pure_event(0.75)))
+        second.promote()
+        assert other.remaining("people") == 0.75  # it does not know
+        with pytest.raises(LedgerError, match=r"timeline 2, it was 1.*privet ledger adopt"):
+            other.reserve("people", pure_event(0.75))
+        with pytest.raises(LedgerError, match="rolled back"):
+            other.verify(receipt)
+        identity = other.adopt()
+        other.reserve("people", pure_event(0.5))
+        other.verify()
+        assert other.entries()[-1].ledger == identity != ledger.entries()[-1].ledger
+        # whoever keeps receipts sees the two branches in each other's ledgers
+        for kept, wrong in ((receipt, other), (other.entries()[-1].receipt, ledger)):
+            with pytest.raises(LedgerError, match="rolled back"):
+                wrong.verify(kept)
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve("people", pure_event(0.1))
+    ledger.verify(receipt)
+
+
+def test_a_copy_on_another_server_is_noticed(primary: postgres.Server) -> None:
+    """As pg_dump and pg_restore make it."""
+    source = Ledger(primary.url + f"&options={quote('-csearch_path=dumped', safe='')}")
+    postgres.fresh(primary.url, "dumped")
+    source.open("people", PureDP(1.0))
+    dumped = primary.run("pg_dump", "--schema=dumped", primary.url)
+    with postgres.running() as elsewhere:
+        elsewhere.run("psql", "-v", "ON_ERROR_STOP=1", "-q", elsewhere.url, content=dumped)
+        copy = Ledger(source.url.replace(primary.url, elsewhere.url))
+        assert copy.head() == source.head()
+        copy.verify()
+        with pytest.raises(LedgerError, match=r"restored elsewhere.*privet ledger adopt"):
+            copy.reserve("people", pure_event(0.5))
+        copy.adopt()
+        copy.reserve("people", pure_event(0.5))
+        copy.verify(source.head())
+    source.reserve("people", pure_event(0.5))
+
+
+def test_a_crash_is_not_taken_for_another_server() -> None:
+    with postgres.running() as server:
+        ledger = Ledger(postgres.fresh(server.url, "ledger"))
+        ledger.open("people", PureDP(1.0))
+        for _ in range(2):
+            ledger.reserve("people", pure_event(0.25))
+            server.crash()
+            server.start()
+        ledger.reserve("people", pure_event(0.25))
+        ledger.verify()
+        assert ledger.remaining("people") == 0.25
