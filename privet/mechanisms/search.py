@@ -1,7 +1,10 @@
 """Choosing among candidates that are trained on the same table: what each part may spend.
 
-Three ways. The fits are releases of their own, at the budgets that are given here; the rooms above
-carry rows to them and bring back their numbers of mistakes, which one row changes by one at most.
+Guarantee
+---------
+Replace-one neighbors. The fits are releases of their own, at the budgets that are given here; the
+rooms above carry rows to them and bring back their numbers of mistakes, which one row changes by
+one at most. Three ways.
 
     DisjointParts    the row numbers are divided at random into one part per candidate and one for
                      validation. A replaced row lies in one part, so it meets one fit or the
@@ -15,6 +18,8 @@ carry rows to them and bring back their numbers of mistakes, which one row chang
                      Papernot and Steinke 2022, Theorem 2 and Corollary 3).
     PublicChoice     every fit on all rows at an equal share; comparing released models on public
                      rows is post-processing.
+
+Proof: ``search.proof.md``.
 """
 
 from __future__ import annotations

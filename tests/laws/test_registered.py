@@ -9,9 +9,11 @@ from __future__ import annotations
 import inspect
 import math
 import pkgutil
+import re
 from collections import Counter
 from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,6 +56,24 @@ def classes() -> dict[str, list[type[Release]]]:
             and not inspect.isabstract(kind)
         ]
     return found
+
+
+@pytest.mark.parametrize("name", sorted(name for name, kinds in classes().items() if kinds))
+def test_every_release_has_its_proof_beside_it(name: str) -> None:
+    room = Path(privet.mechanisms.__file__).parent
+    proof = room / f"{name}.proof.md"
+    assert proof.exists(), f"write {proof.name}: statement, argument, status, numerics"
+    assert "\n## Status\n" in proof.read_text(), f"{proof.name} must say what is proved"
+    told = import_module(f"privet.mechanisms.{name}").__doc__ or ""
+    assert "\nGuarantee\n---------\n" in told, f"{name}.py needs a section Guarantee"
+    assert proof.name in told, f"{name}.py must name its proof"
+
+
+@every_case
+def test_a_proof_that_an_event_names_is_there(name: str, budget: Budget) -> None:
+    root = Path(privet.mechanisms.__file__).parents[2]
+    for path in re.findall(r"privet/\S+\.md", CASES[name].design(budget).event.theorem):
+        assert (root / path).exists(), path
 
 
 def test_every_release_is_registered_under_the_name_of_its_events() -> None:
@@ -160,7 +180,9 @@ def test_the_sensitivity_is_that_of_the_theorem(name: str, budget: Budget) -> No
     else:
         keys = [key for key in SENSITIVITIES if name.startswith(key)]
         if not keys:
-            assert name.startswith("objective") or name == "public rows"
+            assert name.startswith("objective") or name == "public rows", (
+                f"SENSITIVITIES has no hand number for the case {name!r}"
+            )
             return
         expected = SENSITIVITIES[keys[0]]
     assert expected <= found.sensitivity * (1.0 + 1e-12)
@@ -235,7 +257,9 @@ def spent(design: ReleaseDesign, release: Release, budget: Budget, less: float =
         case "random stopping search":
             return stopping(design, budget, scales)
         case _:
-            assert event.mechanism == "search with public validation"
+            assert event.mechanism == "search with public validation", (
+                f"write what the draws of {event.mechanism!r} cost, from its proof, as a case above"
+            )
             return sum(part.amount for part in design.fits) / whole  # type: ignore[attr-defined]
 
 
