@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.ledger.entry import Totals, checked_name
 from privet.ledger.fits import NOTHING_MORE, Fits, charged_words, declarable, down, most, plain
-from privet.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_from_json
+from privet.privacy.budget import ZCDP, Budget, PureDP, budget_from_json
 from privet.privacy.compose import (
     FILTER_ORDERS,
     NOTHING,
@@ -145,7 +145,7 @@ class Terms:
 
     def remaining(self, totals: Totals, part: str | None = None) -> float:
         """What a row or a person has left, in the cap's own number; see ``Ledger.remaining``."""
-        if isinstance(self.cap, ApproxDP):
+        if self.cap.numbers.delta > 0.0:
             return self.group * self.fits(totals, part).pure
         return self._left(totals, part)
 
@@ -158,23 +158,24 @@ class Terms:
 
         pure = most(lambda e: admitted(PureDP(e), PureCurve(e)), left / k)
         rho = most(lambda r: admitted(ZCDP(r), GaussianCurve(r)), left / k**2)
-        if not isinstance(self.cap, ApproxDP):
+        delta = self.cap.numbers.delta
+        if delta == 0.0:
             return Fits(pure, rho)
         mine = [totals[i] for i in (range(len(totals)) if k > 1 else self.touched(part))]
         if all(total == NOTHING for total in mine):
-            return Fits(pure, rho, declarable(self.cap.epsilon, self.cap.delta, k))
+            return Fits(pure, rho, declarable(self.cap.amount, delta, k))
         if all(len(total) == len(NOTHING_BASIC) for total in mine):
             spent = [max(each or 0 for each in column) for column in zip(*mine, strict=True)]
-            return Fits(pure, rho, declarable(left, _less(self.cap.delta, spent[1]), k))
+            return Fits(pure, rho, declarable(left, _less(delta, spent[1]), k))
         # a little less: whoever calibrates to this epsilon finds its root another way
-        safe, delta = rho * (1.0 - 1e-6), self.cap.delta
+        safe = rho * (1.0 - 1e-6)
         gaussian = declarable(GaussianCurve(safe).epsilon(delta), delta, 1) if rho else None
         return Fits(pure, rho, gaussian, gaussian=True)
 
     def _left(self, totals: Totals, part: str | None) -> float:
         """What the touched parts have left of the cap's own number; 0 where it is not counted."""
-        column = 1 if isinstance(self.cap, ZCDP) else 0
-        number = next(iter(self.cap.facts().values()))
+        column = 0 if self.cap.numbers.rho is None else 1
+        number = self.cap.amount
         spent = [totals[i][column] for i in self.touched(part)]
         return min([0.0 if each is None else _less(number, each) for each in spent])
 
@@ -201,7 +202,7 @@ class Terms:
         """What is left, and what that means where the release and the cap speak differently."""
         fits = self.fits(totals, part).told(self.group)
         ask = "" if fits == NOTHING_MORE else " Ask for less."
-        if isinstance(self.cap, ApproxDP):
+        if self.cap.numbers.delta > 0.0:
             basic = any(len(totals[i]) == len(NOTHING_BASIC) for i in self.touched(part))
             why = (
                 "epsilons and deltas add up, as the first release decided." if basic else _WHY_LESS

@@ -10,10 +10,6 @@ from tests.laws.test_imports import FILES, ROOT
 KINDS = {"PureDP", "ZCDP", "ApproxDP"}
 #: Where the kinds are defined.
 HOME = "privacy/budget.py"
-#: How often each file still asks; a number may fall, and never rise.
-ASKING = {
-    "ledger/account.py": 4,
-}
 
 
 def asked(tree: ast.AST) -> Iterator[int]:
@@ -42,10 +38,7 @@ def test_no_ladder_over_the_kinds_of_budget() -> None:
         count = len(list(asked(ast.parse(path.read_text()))))
         if count and here != HOME:
             found[here] = count
-    more = {name: count for name, count in found.items() if count > ASKING.get(name, 0)}
-    assert not more, "give Budget a method, or use budget.numbers"
-    fewer = {name for name, count in ASKING.items() if found.get(name, 0) < count}
-    assert not fewer, "strike it off the list"
+    assert not found, "give Budget a method, or use budget.numbers"
 
 
 def test_a_ladder_is_seen() -> None:
