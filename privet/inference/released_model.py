@@ -231,12 +231,13 @@ def refuse_unsuited(model: object) -> None:
     A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
     which component a row belongs to was learned from the rows.
     """
-    linear = isinstance(model, LogisticRegression | LinearSVC) and not model.maps_rows
+    linear = isinstance(model, LogisticRegression | LinearSVC) and model.features_are_columns
     if not linear and not isinstance(model, LargeMarginGaussian):
         raise DeclarationError(
-            f"There are no intervals for {type(model).__name__}: they are for LogisticRegression, "
-            "LinearSVC and LargeMarginGaussian, whose coefficients are numbers about the columns "
-            "or their products."
+            f"There are no intervals for {type(model).__name__}: they are for "
+            "LogisticRegression, LinearSVC and LargeMarginGaussian, whose coefficients are numbers "
+            "about the columns or their products; use standardize=None or 'private', no feature "
+            "map."
         )
     if isinstance(model, LargeMarginGaussian) and model.components != 1:
         raise DeclarationError(

@@ -1,4 +1,4 @@
-"""Noisy means: of columns and their squares, and of the cells of a partition.
+"""Noisy means: of columns and their squares, of products, and of the cells of a partition.
 
 Guarantee
 ---------
@@ -6,10 +6,11 @@ Replace-one neighbors of the same size ``n``. The query is the mean over the row
 each row determines; any two rows' vectors are at most a public ``diameter`` apart.
 
     column moments   (u, sqrt2 u^2) for each of d columns scaled to [-1, 1]: diameter 2 sqrt(d)
+    second moments   t t^T for rows of norm at most 1: diameter sqrt2 (Frobenius)
     cell means       (x, 1) in the row's cell and zero in the others, |x| <= 1: diameter 2
 
 The mean's L2 sensitivity is ``diameter/n``. The first diameter is that of the means alone: mean
-squares are free. So are the counts in the second. Added noise:
+squares are free. So are the counts in the third. Added noise:
 
     pure eps    spherical Laplace, scale S/eps
     rho-zCDP    exact discrete Gaussian on the public grid, S/sqrt(2 rho)
@@ -68,6 +69,11 @@ class Mean:
 def column_moments(d: int) -> Mean:
     """Means of ``u`` and ``sqrt2 u^2`` of ``d`` columns in [-1, 1]."""
     return Mean(d, 2 * d, 2.0 * math.sqrt(d), math.sqrt(3.0 * d))
+
+
+def second_moments(p: int) -> Mean:
+    """Means of the products of ``p`` columns of rows with norm at most 1, as half vectors."""
+    return Mean(p, p * (p + 1) // 2, math.sqrt(2.0), 1.0)
 
 
 def cell_means(d: int, cells: int) -> Mean:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,13 +37,14 @@ from privet.models.inputs import (
 from privet.models.model_display import Displayed
 from privet.models.model_file import save
 from privet.models.raw_tables import encoded_features
-from privet.models.row_view import FeaturedModel
+from privet.models.row_view import FeaturedModel, Standardize
 from privet.models.standardize import (
     Stage,
     Standardization,
     declared_ranges,
     staged_budget,
 )
+from privet.models.whiten import Whitening
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
@@ -61,6 +62,7 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         "schema_",
         "center_",
         "scale_",
+        "whitening_",
     )
 
     regularization_: float
@@ -75,7 +77,7 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         regularization: float | Literal["auto"] = "auto",
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
-        standardize: Literal["private"] | None = None,
+        standardize: Standardize | None = None,
         column_bounds: Any = None,
         ledger: Ledger | None = None,
         dataset: str | None = None,
@@ -115,7 +117,7 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         return MECHANISMS[self.mechanism](
             loss=loss if weights is None else Weighted(loss, weights),
             budget=as_budget(self.budget) if budget is None else budget,
-            norm_bound=bound * math.sqrt(2.0) if self.fit_intercept else bound,
+            norm_bound=bound * math.sqrt(2.0) if self._constant else bound,
             regularization=self.regularization,
             noise=self.noise,
             calibration=self.calibration,
@@ -124,18 +126,25 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
 
     def _stages(self, d: int, n_classes: int) -> tuple[Stage, ...]:
         """What is released before the fit, for a table with ``d`` columns."""
-        if self.standardize is None:
-            if self.column_bounds is not None:
-                raise DeclarationError(
-                    "column_bounds are for standardize='private'; without it rows are bounded by "
-                    "norm_bound alone."
-                )
-            return ()
-        if self.standardize != "private":
+        if self.standardize not in (None, *get_args(Standardize)):
             raise DeclarationError(
-                f"standardize must be None or 'private', got {self.standardize!r}."
+                "standardize must be None, 'private', 'unit' or 'whiten', got "
+                f"{self.standardize!r}."
             )
-        return (Standardization(declared_ranges(self.column_bounds, d), self.insecure_seed),)
+        if self.standardize != "private" and self.column_bounds is not None:
+            raise DeclarationError(
+                "column_bounds are for standardize='private'; without it rows are bounded by "
+                "norm_bound alone."
+            )
+        match self.standardize:
+            case "private":
+                ranges = declared_ranges(self.column_bounds, d)
+                return (Standardization(ranges, self.insecure_seed),)
+            case "whiten":
+                return (Whitening(self._sphere_rows(d), self.insecure_seed),)
+            case "unit":
+                self._sphere_rows(d)  # refuses a model that has a map of its own
+        return ()
 
     def planned(self, n: int, d: int, classes: NDArray[Any] | int = 2) -> Planned:
         """What a fit would do and cost, from declarations and the table's shape.
@@ -164,7 +173,7 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
     def _assumptions(self) -> tuple[str, ...]:
         named = " and the columns' names" if hasattr(self, "feature_names_in_") else ""
         told = [f"the number of rows and columns{named}"]
-        if self.standardize is not None:
+        if self.standardize == "private":
             told.append("each column's range, clipped to the declared column_bounds")
         told += self._told_features()
         told.append(told_classes(self.classes))
@@ -182,7 +191,7 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
             weights = sum_zero_basis(loss.classes) @ weights
             if loss.classes == 2:  # two opposite rows say the same: keep the difference
                 weights = weights[1:] - weights[:1]
-        if self.fit_intercept:
+        if self._constant:
             self.coef_ = np.ascontiguousarray(weights[:, :-1])
             self.intercept_ = weights[:, -1] * self._bound()
         else:
@@ -271,10 +280,10 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
             For ``set_params``.
         """
         options: dict[str, Any] = {"classes": schema_classes(self.classes, schema)}
-        used_as_they_are = self.standardize is None and not self.maps_rows and not stepped
+        used_as_they_are = self.standardize != "private" and not self.maps_rows and not stepped
         if self.fit_intercept and schema.has_constant and used_as_they_are:
             options["fit_intercept"] = False
-        if self.standardize is not None and self.column_bounds is None:
+        if self.standardize == "private" and self.column_bounds is None:
             options["column_bounds"] = schema.column_bounds
         return options
 

@@ -21,7 +21,7 @@ from privet.models.lifted import Lifted
 from privet.models.standardize import Chained, Ranges, Stage, Standardized
 from privet.privacy import Budget
 from privet.rows.engine import Block, Parts, Rows
-from privet.rows.mapped import MappedRows
+from privet.rows.mapped import FeatureMap, MappedRows
 
 ROUNDS = 3
 # Of the whole budget, for all rounds.
@@ -53,13 +53,13 @@ class UnitRows:
         return self.lifted.clipped(x) / self.lifted.norm_bound
 
 
-def unit_rows(data: Any, codes: Codes, lifted: Lifted, first: Standardized | None) -> MappedRows:
+def unit_rows(data: Any, codes: Codes, lifted: Lifted, first: FeatureMap | None) -> MappedRows:
     """Rows as the centers see them: standardized by ``first``, clipped, in units of the bound."""
     unit = UnitRows(lifted)
     return MappedRows(data, codes, unit if first is None else Chained(first, unit))
 
 
-def unit_centers(centers: Array, lifted: Lifted, first: Standardized | None) -> Array:
+def unit_centers(centers: Array, lifted: Lifted, first: FeatureMap | None) -> Array:
     """Declared centers, in the units of the columns, among ``unit_rows``."""
     if first is not None:
         centers = first(centers.reshape(-1, lifted.d)).reshape(centers.shape)

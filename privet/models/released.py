@@ -117,7 +117,7 @@ class Released:
     @property
     def standardized(self) -> bool:
         """Whether columns are in units of released scales from released centers."""
-        return self.model.standardize is not None
+        return self.model.standardize == "private"
 
     @property
     def features_are_columns(self) -> bool:

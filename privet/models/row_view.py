@@ -19,6 +19,7 @@ from privet.mechanisms import Mechanism
 from privet.models.fit import PrivateModel
 from privet.models.inputs import numbers, refuse_unsound, table_shape, tell_clipped
 from privet.models.standardize import Chained, Standardized, declared_ranges
+from privet.models.whiten import CONSTANT, SphereRows, Whitened
 from privet.rows import Rows
 from privet.rows.arrays import block_rows, checked_rows, sound_sparse
 from privet.rows.ball import in_ball
@@ -73,6 +74,12 @@ def _scores(coef: Array, intercept: Array, features: Any, factors: Array | None)
     return scores
 
 
+#: How columns are prepared before a model sees them; None: not at all.
+Standardize = Literal["private", "unit", "whiten"]
+#: Preparations that give each row the full length, with the constant inside.
+FULL_LENGTH = ("unit", "whiten")
+
+
 class FeaturedModel(PrivateModel):
     """A model of a row's features: columns, standardized if asked for, then mapped if declared."""
 
@@ -80,13 +87,24 @@ class FeaturedModel(PrivateModel):
     norm_bound: float = 1.0
     fit_intercept: bool = False
     features: FeatureMap | None = None
-    standardize: Literal["private"] | None
+    standardize: Standardize | None
     column_bounds: Any
 
     coef_: Array
     intercept_: Array
     center_: Array
     scale_: Array
+    whitening_: Array
+
+    @property
+    def _full_length(self) -> bool:
+        """Whether rows are brought to norm 1 first, the constant with them."""
+        return self.standardize in FULL_LENGTH
+
+    @property
+    def _constant(self) -> bool:
+        """Whether the mechanism sees a constant column beside the features."""
+        return bool(self.fit_intercept) and not self._full_length
 
     @property
     def _objects(self) -> bool:
@@ -102,6 +120,8 @@ class FeaturedModel(PrivateModel):
 
     def _bound(self) -> float:
         """The norm bound of the features, without the constant column."""
+        if self._full_length:
+            return 1.0
         if self.features is None:
             return norm_bound(self.norm_bound)
         if self.norm_bound != 1.0:
@@ -132,10 +152,22 @@ class FeaturedModel(PrivateModel):
     def _public_arrays(self, n: int, d: int) -> dict[str, Array]:
         return {}
 
-    def _standardizer(self, d: int) -> Standardized | None:
-        """The released map of the columns; None where they are used as they are."""
+    def _sphere_rows(self, d: int) -> SphereRows:
+        """Rows at norm 1; the constant among them where there is an intercept."""
+        if self.maps_rows:
+            raise DeclarationError(
+                f"standardize={self.standardize!r} is for models of the columns; a feature map "
+                "has its own norm. Use standardize='private', or None."
+            )
+        return SphereRows(d, norm_bound(self.norm_bound), bool(self.fit_intercept))
+
+    def _standardizer(self, d: int) -> Standardized | SphereRows | Whitened | None:
+        """The declared or released map of the columns; None where they are used as they are."""
         if self.standardize is None:
             return None
+        if self._full_length:
+            unit = self._sphere_rows(d)
+            return unit if self.standardize == "unit" else Whitened(unit, self.whitening_)
         ranges = declared_ranges(self.column_bounds, d)
         return Standardized(ranges, self.center_, self.scale_, self._bound())
 
@@ -143,7 +175,7 @@ class FeaturedModel(PrivateModel):
         """Columns standardized, then the model's own map, within the bound."""
         first, then = self._standardizer(d), self._feature_map(d)
         both = Chained(first, then) if first is not None and then is not None else first or then
-        return RowView(both, self._bound(), bool(self.fit_intercept))
+        return RowView(both, self._bound(), self._constant)
 
     # -- rows ----------------------------------------------------------------------------------
 
@@ -188,15 +220,17 @@ class FeaturedModel(PrivateModel):
     @property
     def released_arrays(self) -> tuple[str, ...]:
         """Names of the arrays that a model file keeps beside ``coef_`` and ``intercept_``."""
-        columns = () if self.standardize is None else ("center_", "scale_")
-        return (*columns, *self.map_arrays)
+        columns = {"private": ("center_", "scale_"), "whiten": ("whitening_",)}
+        return (*columns.get(self.standardize or "", ()), *self.map_arrays)
 
     def is_consistent(self) -> bool:
         """Whether the arrays of a model file fit its classes and columns."""
         rows, d = self._score_rows(), (self.n_features_in_,)
         fits = self.coef_.shape == (rows, self._width()) and self.intercept_.shape == (rows,)
-        if self.standardize is None or not fits:
+        if not fits or self.standardize in (None, "unit"):
             return fits
+        if self.standardize == "whiten":
+            return bool(self.whitening_.shape == (self._width(),) * 2)
         shapes = self.center_.shape == d and self.scale_.shape == d
         return shapes and bool((self.scale_ > 0.0).all())
 
@@ -204,6 +238,8 @@ class FeaturedModel(PrivateModel):
 
     def _width(self) -> int:
         """How many features ``coef_`` has."""
+        if self._full_length:
+            return int(self.n_features_in_) + bool(self.fit_intercept)
         return int(self.n_features_in_ if self.features is None else self.features.columns)
 
     def _score_rows(self) -> int:
@@ -217,6 +253,8 @@ class FeaturedModel(PrivateModel):
     def _feature_names(self, columns: list[str]) -> list[str]:
         """Names of the features, from those of the columns."""
         width = self._width()
+        if self.standardize == "unit":
+            return [*columns, "constant"][:width]
         return columns if len(columns) == width else [f"feature {i + 1}" for i in range(width)]
 
     def _term_names(self, columns: list[str]) -> list[str]:
@@ -232,10 +270,39 @@ class FeaturedModel(PrivateModel):
 
     @property
     def maps_rows(self) -> bool:
-        """Whether features are other numbers than the columns, as those of kernel machines are."""
+        """Whether the model is one of a feature map, as kernel machines are."""
         return self.features is not None
 
+    @property
+    def features_are_columns(self) -> bool:
+        """Whether a coefficient is about one column: not of a map, nor of rows at norm 1."""
+        return not self.maps_rows and not self._full_length
+
+    def linear_rule(self) -> tuple[Array, Array]:
+        """Weights of the columns, and offsets, that decide as the model does.
+
+        With ``standardize="unit"`` or ``"whiten"`` a score is ``<w, x> + b`` times a positive
+        factor that depends on the row; the class with the largest score is that of the largest
+        ``<w, x> + b``, for every row within ``norm_bound``.
+
+        Returns
+        -------
+        weights, offsets : array of shape (1 or C, d), array of shape (1 or C,)
+        """
+        if self.maps_rows or self.standardize == "private":
+            raise DeclarationError("The model's scores are not linear in the columns as passed.")
+        if not self._full_length:
+            return self.coef_.copy(), self.intercept_.copy()
+        weights = self.coef_ if self.standardize == "unit" else self.coef_ @ self.whitening_.T
+        if not self.fit_intercept:
+            return weights.copy(), np.zeros(len(weights))
+        return weights[:, :-1].copy(), weights[:, -1] * (CONSTANT * self.norm_bound)
+
     def _told_features(self) -> list[str]:
+        if self._full_length:
+            return [
+                f"each row, clipped to Euclidean norm {self.norm_bound:g} and brought to norm 1"
+            ]
         if self.features is None:
             return [f"each row's features, clipped to Euclidean norm {self.norm_bound:g}"]
         return [

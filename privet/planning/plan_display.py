@@ -87,7 +87,7 @@ def _noise_facts(noise: Noise) -> dict[str, Any]:
 def table(plan: PlanNumbers) -> str:
     """The plan in words and numbers: proved, to first order, and rough ones apart."""
     rough = "for a table whose columns all vary alike (one-hot columns do not)"
-    if plan.declared.model.maps_rows:
+    if not plan.declared.model.features_are_columns:
         rough = "as if all features varied alike (products and kernel features do not)"
     proved, first_order = _proved(plan), [("noise in a coefficient", _coefficient_words(plan))]
     if plan.gap is None:  # what is added to a coefficient is the noise itself
@@ -114,7 +114,7 @@ def table(plan: PlanNumbers) -> str:
 def _title(plan: PlanNumbers) -> str:
     declared = plan.declared
     columns = f"{declared.d:,} columns"
-    if declared.model.maps_rows:
+    if not declared.model.features_are_columns:
         columns += f" ({plan.design.m:,} features)"
     if declared.model.fit_intercept:
         columns += " and an intercept"

@@ -37,8 +37,10 @@ def fit(name: str, kind: Any, *attributes: str, classes: int = 2, **declared: An
 
         def claim(_: Any) -> list[Draw]:
             found = fitted(model.revisit(x, y).design)
-            if "standardize" in declared:
+            if declared.get("standardize") == "private":
                 found.append(added(stages.pop(0), 2 * COLUMNS))
+            if declared.get("standardize") == "whiten":  # the half vector of (COLUMNS + 1)^2
+                found.append(added(stages.pop(0), (COLUMNS + 1) * (COLUMNS + 2) // 2))
             if "components" in declared:  # sums and counts of each cell, in every round
                 centers = stages.pop(0)
                 cells = classes * int(declared["components"]) * (COLUMNS + 1)
@@ -84,6 +86,11 @@ for _name, _budget in _BUDGETS.items():
         budget=_budget,
         **_STANDARDIZED,
     )
+for _name in ("zcdp", "approx"):
+    _whitened: dict[str, Any] = {"budget": _BUDGETS[_name], "standardize": "whiten"}
+    fit(f"logistic whitened {_name}", LogisticRegression, "whitening_", **_whitened)
+fit("svc whitened", LinearSVC, "whitening_", classes=3, budget=ROOT, standardize="whiten")
+fit("logistic unit", LogisticRegression, budget=PURE, standardize="unit")
 fit("logistic weighted", LogisticRegression, budget=PURE, class_weight={0: 1.0, 1: 3.0})
 fit("svc smooth hinge", LinearSVC, budget=PURE, loss="smooth_hinge", fit_intercept=False)
 fit("gaussian pure", LargeMarginGaussian, classes=3, budget=PURE, covariance="diagonal")
