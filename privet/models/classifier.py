@@ -44,7 +44,7 @@ from privet.models.standardize import (
     declared_ranges,
     staged_budget,
 )
-from privet.models.whiten import Whitening
+from privet.models.whiten import Whitening, refuse_pure
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
@@ -141,6 +141,7 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
                 ranges = declared_ranges(self.column_bounds, d)
                 return (Standardization(ranges, self.insecure_seed),)
             case "whiten":
+                refuse_pure(as_budget(self.budget))
                 return (Whitening(self._sphere_rows(d), self.insecure_seed),)
             case "unit":
                 self._sphere_rows(d)  # refuses a model that has a map of its own

@@ -128,11 +128,6 @@ class Whitening(Stage):
 
     def share(self, budget: Budget, n: int) -> float:
         """A fifth."""
-        if not budget.allows_gaussian:
-            raise DeclarationError(
-                "standardize='whiten' needs a budget that allows Gaussian noise: a matrix with "
-                "pure noise is worth nothing. Use ZCDP or ApproxDP, or standardize='unit'."
-            )
         return SHARE
 
     def design(self, budget: Budget, n: int) -> MeanDesign:
@@ -157,6 +152,15 @@ def eigenvalue_floor(design: MeanDesign, side: int) -> float:
     largest eigenvalue near ``s sqrt(2 side)``.
     """
     return 2.0 * design.noise.coordinate_sd * math.sqrt(2.0 * side)
+
+
+def refuse_pure(budget: Budget) -> None:
+    """Refuse a budget without Gaussian noise: pure noise in a matrix leaves nothing of it."""
+    if not budget.allows_gaussian:
+        raise DeclarationError(
+            "standardize='whiten' needs a budget that allows Gaussian noise: ZCDP or ApproxDP. Use "
+            "one of them, or standardize='unit'."
+        )
 
 
 def whitener(moments: Array, floor: float) -> Array:

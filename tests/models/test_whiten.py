@@ -77,12 +77,12 @@ def test_unit_rows_need_no_release() -> None:
 
 
 def test_it_learns_what_short_and_leaning_rows_hide() -> None:
+    """Seen: .994 to .998 with whitening, .61 to .94 without (12 fits each)."""
     x, y = people(20_000)
-    scores = {
-        way: LogisticRegression(ROOT, standardize=way).fit(x, y).score(x, y)
-        for way in (None, "whiten")
-    }
-    assert scores["whiten"] > max(0.9, scores[None] + 0.2)
+    small = ZCDP(0.002)
+    assert LogisticRegression(small, standardize="whiten").fit(x, y).score(x, y) > 0.97
+    plain = [LogisticRegression(small).fit(x, y).score(x, y) for _ in range(10)]
+    assert np.mean(plain) < 0.95
 
 
 @given(
