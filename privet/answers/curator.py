@@ -143,12 +143,17 @@ def opened(
     transcript = Transcript(declarations, guarantee, state=session.state, identity=identity)
     if journal is not None:
         journals.begin(journal, transcript)
-    hold = journals.take(identity, 0, journalled=journal is not None)
+    hold = journals.take(identity, 0, journaled=journal is not None)
     return Curator(transcript, session, hold, journal=journal, seed=seed)
 
 
 def resumed(
-    transcript: Transcript, session: Session, *, journal: Place | None, seed: int | None
+    transcript: Transcript,
+    session: Session,
+    *,
+    journal: Place | None,
+    seed: int | None,
+    sure: bool,
 ) -> Curator:
     """The curator that goes on where ``transcript`` ends; ``session`` has the rows again.
 
@@ -158,7 +163,7 @@ def resumed(
     for batch in transcript.batches:
         session.restore(batch)
     end, kept = len(transcript.batches), journal is not None
-    hold = journals.take(transcript.identity, end, journalled=kept)
+    hold = journals.take(transcript.identity, end, journaled=kept, sure=sure)
     transcript.resumed += 1
     if journal is not None:
         journals.append(journal, transcript, transcript.counters())
@@ -174,7 +179,9 @@ def recalled(transcript: Transcript, kernel: Kernel) -> Curator:
     return Curator(transcript, session)
 
 
-def newest(transcript: Transcript | str | os.PathLike[str], journal: Place | None) -> Transcript:
+def newest_of(
+    transcript: Transcript | str | os.PathLike[str], journal: Place | None, *, sure: bool
+) -> Transcript:
     """The end of the release that ``transcript`` is of; refused where it cannot be known."""
     if journal is not None:
         journals.finish_opening(journal)
@@ -190,7 +197,7 @@ def newest(transcript: Transcript | str | os.PathLike[str], journal: Place | Non
             "its answers (load), but gives no new ones. Start a new release with fit."
         )
     if found.place:
-        found = journals.reopened(journal, found)
+        found = journals.reopened(journal, found, sure=sure)
     elif journal is not None:
         raise DeclarationError(
             "The release was opened without a journal and cannot be given one: drop journal=."

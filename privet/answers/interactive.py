@@ -6,7 +6,6 @@ attribute and in memory only: it is not pickled, copied or saved. What is saved 
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from typing import Any, ClassVar, Literal
@@ -18,14 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from privet._types import Array
 from privet.answers import records
 from privet.answers.answering import KernelAnswering, budget_first
-from privet.answers.curator import Curator, newest, opened, recalled, resumed
-from privet.answers.journal import refuse_existing
+from privet.answers.curator import Curator, newest_of, opened, recalled, resumed
+from privet.answers.journal import claimed
+from privet.answers.public_numbers import AnswerNumbers
 from privet.answers.records import Transcript, load_transcript
 from privet.answers.sessions import Opening, Session
 from privet.errors import DataError, DeclarationError, PrivetWarning
 from privet.features.kernel import Kernel
 from privet.features.named import kernel_from_json
-from privet.mechanisms.sparse_vector import SparseVectorDesign
+from privet.ledger.charge import charges_seen
 from privet.models.inputs import table_shape
 from privet.models.model_display import refuse_published
 from privet.privacy import Budget, Event
@@ -36,7 +36,7 @@ from privet.privacy.kinds import regularization_of
 DECLARED = ("loss", "h", "queries", "failure_probability")
 
 
-class InteractivePredictor(KernelAnswering):
+class InteractivePredictor(AnswerNumbers):
     """Private predictions on demand, for any kernel.
 
     Parameters
@@ -166,9 +166,19 @@ class InteractivePredictor(KernelAnswering):
     def fit(self, X: ArrayLike, y: ArrayLike) -> InteractivePredictor:
         """Find the minimizer and open the release; spends the whole budget once."""
         if self.journal is not None:
-            refuse_existing(self.journal)
             self._kernel(1).to_json()  # refuses what no file can hold, before a charge
-        super().fit(X, y)
+        with claimed(self.journal), charges_seen() as charges:
+            super().fit(X, y)
+            try:
+                self._open()
+            except BaseException as error:  # paid, and nobody can ask: say so
+                self._forget()
+                for charge in charges:
+                    charge.note_loss(error)
+                raise
+        return self
+
+    def _open(self) -> None:
         self._curator = opened(
             self._declarations(int(self.n_features_in_)),
             self.guarantee_,
@@ -176,14 +186,18 @@ class InteractivePredictor(KernelAnswering):
             journal=self.journal,
             seed=self.insecure_seed,
         )
-        return self
 
     def _run(self, data: Any, targets: Array) -> str:
         self._found, numerics = self._opening(table_shape(data)[1]).session(data, targets)
         return numerics
 
     def resume(
-        self, X: ArrayLike, y: ArrayLike, transcript: Transcript | str | os.PathLike[str]
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        transcript: Transcript | str | os.PathLike[str],
+        *,
+        newest: bool = False,
     ) -> InteractivePredictor:
         """Take the rows again and go on where ``transcript`` ends. Charges nothing.
 
@@ -192,8 +206,12 @@ class InteractivePredictor(KernelAnswering):
         refused. A transcript is continued once and from its end; two predictors that go on from the
         same place would answer the same query with two noises. A release that keeps a journal is
         continued with that journal only, from the end of what it holds.
+
+        ``newest`` is the curator's word where files cannot tell: that nobody else goes on with a
+        release without a journal that another process opened, and that a journal that was put back
+        or moved holds all that was answered.
         """
-        found = newest(transcript, self.journal)
+        found = newest_of(transcript, self.journal, sure=newest)
         self._forget()
         data, labels = self._table(X, y)
         n, d = table_shape(data)
@@ -205,7 +223,8 @@ class InteractivePredictor(KernelAnswering):
             self._curator = recalled(found, self._kernel(d))
         else:
             session, _ = self._opening(d).session(data, targets)
-            self._curator = resumed(found, session, journal=self.journal, seed=self.insecure_seed)
+            seed = self.insecure_seed
+            self._curator = resumed(found, session, journal=self.journal, seed=seed, sure=newest)
         self.guarantee_ = found.guarantee
         self.regularization_ = regularization_of(found.guarantee.event)
         return self
@@ -263,53 +282,6 @@ class InteractivePredictor(KernelAnswering):
         """Accuracy on these rows, not private; refused where asking would publish the rows."""
         refuse_published(self)
         return float(super().score(X, y, sample_weight))
-
-    # -- telling -------------------------------------------------------------------------------
-
-    @property
-    def transcript_(self) -> Transcript:
-        """What was asked and answered; public."""
-        if "_curator" not in self.__dict__:
-            raise AttributeError("transcript_ is there after fit, resume or load.")
-        return self._curator.transcript
-
-    @property
-    def noise_sd_(self) -> float:
-        """Largest standard deviation of one answer's noise under a function release."""
-        check_is_fitted(self, "guarantee_")
-        event = self.guarantee_.event
-        if event.mechanism != "function":
-            raise AttributeError("noise_sd_ is of a function release on a general kernel.")
-        return event.scale * math.sqrt(self._kernel(int(self.n_features_in_)).bound)
-
-    @property
-    def sparse_vector_(self) -> SparseVectorDesign:
-        """Every public number of the sparse vector: threshold, epochs, noise, error bound."""
-        check_is_fitted(self, "guarantee_")
-        design = self._opening(int(self.n_features_in_)).design(self.guarantee_.event.n)
-        if not isinstance(design, SparseVectorDesign):
-            raise AttributeError("The attribute is of mechanism='sparse_vector'.")
-        return design
-
-    @property
-    def error_bound_(self) -> float:
-        """No answer of the sparse vector is further off, with the promised probability."""
-        return self.sparse_vector_.error
-
-    @property
-    def updates_allowed_(self) -> int:
-        """How many corrections the sparse vector can make."""
-        return self.sparse_vector_.epochs
-
-    @property
-    def updates_(self) -> int:
-        """How many corrections the sparse vector has made."""
-        return int(sum(int(batch.marked.sum()) for batch in self.transcript_.batches))
-
-    @property
-    def exhausted_(self) -> bool:
-        """Whether the sparse vector's guesses are final."""
-        return self.updates_ >= self.updates_allowed_
 
     def __getstate__(self) -> Any:
         if "_curator" in self.__dict__:

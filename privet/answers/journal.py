@@ -1,29 +1,35 @@
 """A journal is one file in one place, and goes on from its end only.
 
     journal        header with the release's identity and place, one line a batch, one a resumption
-    journal.end    the digest of the newest line: a journal that was put back from a copy is older;
+    journal.end    the digest of the newest line, and when the system says that it was written: a
+                   journal that was put back is older, or was written at another time;
                    before the first answer also the lines that open the journal
 
 A release that was continued twice from the same place answers one query with two noises, and only
-one of them is paid for. So a journalled release is continued with its own journal or not at all:
-not without it, not from a copy in another place, not from an older state. Both files put back
-together cannot be told from the newest state; that they are not is the curator's word.
+one of them is paid for. So a journaled release is continued with its own journal or not at all:
+not without it, not from a copy in another place, not from an older state, nor from files that were
+put back and look like the newest state, unless the curator says that they are. The image of a whole
+disk that was put back cannot be told from the newest state.
 
 Files guard against other processes. Within one process, with or without a journal, ``Hold`` does:
 of all predictors of a release the last that took it up answers, since a fork or a second predictor
-that resumed would draw a second noise for the same query.
+that resumed would draw a second noise for the same query. Without a journal a process that never
+held a release takes it up on the curator's word only.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from privet._files import probe
+from privet._files import create_new, probe
 from privet.answers import records
+from privet.answers.process import after_fork, this_process
 from privet.answers.records import Transcript, load_transcript
 from privet.errors import DataError, DeclarationError
 
@@ -40,15 +46,36 @@ def end_of(path: Place) -> Path:
     return Path(f"{os.fspath(path)}.end")
 
 
-def refuse_existing(path: Place) -> None:
-    """A new release has a new journal, which can be written: found before the charge."""
-    if os.path.exists(path) or end_of(path).exists():
+@contextmanager
+def claimed(path: Place | None) -> Iterator[None]:
+    """The name of a new journal, before the charge: of several releases one gets it.
+
+    What ends the opening gives the name back, unless something was written under it.
+    """
+    if path is None:
+        yield
+        return
+    _claim(path)
+    try:
+        yield
+    except BaseException:
+        if not os.path.exists(path) and end_of(path).stat().st_size == 0:
+            end_of(path).unlink()
+        raise
+
+
+def _claim(path: Place) -> None:
+    """A new release has a new journal, which can be written."""
+    try:
+        probe(os.path.dirname(os.fspath(path)) or os.curdir)
+        if os.path.lexists(path):
+            raise FileExistsError
+        create_new(end_of(path))
+    except FileExistsError:
         raise DeclarationError(
             "The journal exists already: it belongs to another release. Choose a new file, or "
             "continue it with resume(X, y, journal)."
-        )
-    try:
-        probe(os.path.dirname(os.fspath(path)) or os.curdir)
+        ) from None
     except OSError as error:
         raise DeclarationError(
             f"The journal cannot be written ({error.strerror}). Name a file in a folder that is "
@@ -67,8 +94,8 @@ def begin(path: Place, transcript: Transcript) -> None:
     transcript.path = os.fspath(path)
     lines = [transcript.header(), {"state": transcript.state}]
     transcript.digest = records.last_digest(lines)
-    records.write(end_of(path), [_end(transcript), {"opening": lines}], replace=False)
-    records.write(path, lines, replace=False)
+    records.write(end_of(path), [_end(transcript), {"opening": lines}])  # the name is claimed
+    _open(path, _end(transcript), lines)
 
 
 def finish_opening(path: Place) -> None:
@@ -77,13 +104,18 @@ def finish_opening(path: Place) -> None:
         return
     found, _ = records.read(end_of(path))
     if len(found) == 2 and "opening" in found[1]:
-        records.write(path, found[1]["opening"], replace=False)
+        _open(path, found[0], found[1]["opening"])
+
+
+def _open(path: Place, end: records.Record, lines: list[records.Record]) -> None:
+    records.write(path, lines, replace=False)
+    records.write(end_of(path), [{**end, "written": written(path)}, {"opening": lines}])
 
 
 def append(path: Place, transcript: Transcript, record: records.Record) -> None:
     """One more line, on disk when this returns; refused where another has gone on before."""
     transcript.digest = records.append(path, record, transcript.digest)
-    records.write(end_of(path), [_end(transcript)])
+    records.write(end_of(path), [{**_end(transcript), "written": written(path)}])
 
 
 def _end(transcript: Transcript) -> records.Record:
@@ -91,8 +123,16 @@ def _end(transcript: Transcript) -> records.Record:
     return {"format": records.FORMAT, **known}
 
 
-def reopened(path: Place | None, transcript: Transcript) -> Transcript:
-    """What the journal of ``transcript`` holds now; refused unless it is its own and the newest."""
+def written(path: Place) -> int:
+    """When the file last changed, by the system's clock: no program that puts it back can say."""
+    return os.stat(path).st_ctime_ns
+
+
+def reopened(path: Place | None, transcript: Transcript, *, sure: bool) -> Transcript:
+    """What the journal of ``transcript`` holds now; refused unless it is its own and the newest.
+
+    ``sure`` is the curator's word for files that were put back.
+    """
     if path is None:
         raise DeclarationError(
             "This release keeps a journal, and only with it can nobody else continue it: pass "
@@ -120,14 +160,29 @@ def reopened(path: Place | None, transcript: Transcript) -> Transcript:
             "The journal is older than what was answered: it was put back from a copy. Resume with "
             "the newest one, or start a new release with fit, which costs a new budget."
         )
+    if not sure and _put_back(path, mark, found):
+        raise DataError(
+            "The journal is not as it was left: it was put back from a copy, moved or given other "
+            "rights. Answers that were given since the copy was made would be given again with "
+            "other noise. If there are none, say so with resume(..., newest=True)."
+        )
     return found
+
+
+def _put_back(path: Place, mark: records.Record, found: Transcript) -> bool:
+    """Whether the journal was written at another time than its end says.
+
+    A crash leaves a line, or a part of one, that the end does not know: that is no sign of it.
+    """
+    crashed = mark["digest"] != found.digest or not Path(path).read_bytes().endswith(b"\n")
+    return "written" in mark and not crashed and mark["written"] != written(path)
 
 
 @dataclass
 class _Turn:
     number: int  # how often the release was taken up in this process
     batches: int  # answered so far
-    process: int  # which one that is: a fork inherits this table
+    process: str  # which one that is: a fork inherits this table
 
 
 _TURNS: dict[str, _Turn] = {}
@@ -140,11 +195,11 @@ class Hold:
 
     identity: str
     number: int
-    process: int
+    process: str
 
     def check(self) -> None:
         """Refuse where the process was forked, or where another predictor has taken over."""
-        if os.getpid() != self.process:
+        if this_process() != self.process:
             raise DeclarationError(
                 "This predictor was copied into another process, which would answer with a second "
                 "noise. Answer in the process that opened it, or resume with the journal in one "
@@ -163,17 +218,28 @@ class Hold:
             _TURNS[self.identity].batches = batches
 
 
-def take(identity: str, batches: int, *, journalled: bool) -> Hold:
-    """Take up a release from the end of a transcript of ``batches``."""
+def take(identity: str, batches: int, *, journaled: bool, sure: bool = True) -> Hold:
+    """Take up a release from the end of a transcript of ``batches``.
+
+    ``sure`` is the curator's word that nobody else goes on with it; without a journal it is needed
+    for a release that this process has never held.
+    """
+    here = this_process()
     with _ONE_AT_A_TIME:
-        turn = _TURNS.setdefault(identity, _Turn(0, batches, os.getpid()))
-        if turn.process != os.getpid() and not journalled:
+        if not (identity in _TURNS or journaled or sure):
+            raise DeclarationError(
+                "The release keeps no journal, and another process opened it: whether that one, or "
+                "a third, answers too cannot be known. If nobody does and this is its newest "
+                "transcript, say so with resume(..., newest=True); give the next release a journal."
+            )
+        turn = _TURNS.setdefault(identity, _Turn(0, batches, here))
+        if turn.process != here and not journaled:
             raise DeclarationError(
                 "The process that this one was forked from holds this release, and without a "
                 "journal both would answer, with two noises. Go on there, or give the release a "
                 "journal when it is opened."
             )
-        turn.process = os.getpid()
+        turn.process = here
         if batches < turn.batches:
             raise DataError(
                 "The transcript is not the newest: this release has answered more since. Resume "
@@ -181,4 +247,13 @@ def take(identity: str, batches: int, *, journalled: bool) -> Hold:
             )
         turn.number += 1
         turn.batches = batches
-        return Hold(identity, turn.number, os.getpid())
+        return Hold(identity, turn.number, here)
+
+
+def _unlock() -> None:
+    """A lock that another thread held when this process was forked is never given back."""
+    global _ONE_AT_A_TIME
+    _ONE_AT_A_TIME = Lock()
+
+
+after_fork(_unlock)
