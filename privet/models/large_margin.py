@@ -17,15 +17,18 @@ from privet.errors import DeclarationError
 from privet.losses import JointHuber, Loss, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation
 from privet.models.classifier import PrivateLinearClassifier, probabilities
-from privet.models.ellipsoids import Ellipsoid, ellipsoids, plot_ellipses, stretched
 from privet.models.export import exported
 from privet.models.inputs import table_shape
 from privet.models.lifted import (
     COVARIANCES,
+    Ellipsoid,
     Lifted,
     checked_columns,
     curvature_spread,
+    ellipsoids,
     lifted_names,
+    plot_ellipses,
+    stretched,
 )
 from privet.models.mixtures import Centers, components_of, declared_centers, unit_centers, unit_rows
 from privet.models.standardize import Stage, declared_ranges

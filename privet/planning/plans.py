@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from privet.errors import DeclarationError
 from privet.planning import plan_display as show
-from privet.planning.answers import AnswersPlan, answers_plan
 from privet.planning.bounds import TAIL
+from privet.planning.kernel_plans import (
+    AnswersPlan,
+    KernelNeeded,
+    answers_plan,
+    kernel_needed,
+)
 from privet.planning.numbers import Declaration, PlanNumbers, named_classes
-from privet.planning.rows_needed import KernelNeeded, RowsNeeded, kernel_needed, rows_needed
+from privet.planning.rows_needed import RowsNeeded, rows_needed
 
 if TYPE_CHECKING:
     from privet.models import PrivateLinearClassifier

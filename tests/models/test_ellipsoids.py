@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from privet import LargeMarginGaussian
-from privet.models.ellipsoids import definite, ellipsoids
-from privet.models.lifted import Lifted
+from privet.models.lifted import Lifted, definite, ellipsoids
 from tests.strategies import Array
 
 

@@ -1,4 +1,4 @@
-"""How exact kernel answers will be, before a budget is spent.
+"""Plans for kernels: how exact answers will be, and how many rows random features need.
 
 Errors are of predictions ``<w*, phi(z)>`` (margins are about one), from public numbers alone; each
 holds for all answers together with probability ``1 - beta``. ``norm_bound`` is taken as the root of
@@ -14,17 +14,19 @@ The paper's own bounds have unnamed constants; these are the ones that Privet pr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from scipy.special import ndtri
 
-from privet._checks import probability
+from privet._checks import positive, probability
 from privet.mechanisms.distinguishing import Distinguishing, Space
 from privet.mechanisms.function import FunctionRelease
 from privet.mechanisms.projection import Projection, prediction_stretch
 from privet.mechanisms.sparse_vector import SparseVector
 from privet.planning.numbers import Declaration, at_least
+from privet.planning.rows_needed import RowsNeeded, rows_needed
 from privet.statement.writers import labeled
 
 
@@ -103,3 +105,54 @@ def answers_plan(declared: Declaration, queries: int, beta: float) -> AnswersPla
         drawn_error=drawn.error,
         rounds=drawn.rounds,
     )
+
+
+# -- rows for random features --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KernelNeeded:
+    """Random features and rows for a kernel model; both up to a theorem's constant.
+
+    Attributes
+    ----------
+    frequencies : int
+        Random frequencies, a cosine and a sine each.
+    rows : RowsNeeded
+        Rows for a linear model in that many columns.
+    """
+
+    frequencies: int
+    rows: RowsNeeded
+
+    @property
+    def columns(self) -> int:
+        """A cosine and a sine for each frequency."""
+        return 2 * self.frequencies
+
+    def __str__(self) -> str:
+        features = (
+            f"{self.frequencies:,} frequencies, so {self.columns:,} columns, up to the theorem's "
+            "unnamed constant. Then, as for a linear model of that many columns:"
+        )
+        return f"{labeled('random features', features)}\n{self.rows}"
+
+
+def kernel_needed(
+    declared: Declaration, excess: float, reference_bound: float, beta: float, score_noise: float
+) -> KernelNeeded:
+    """Features first, half of the excess for them, then rows for the other half.
+
+    A kernel classifier with random features is a linear one in a dimension of our choosing. For a
+    reference ``f0`` whose coefficients in the kernel's expansion are bounded by ``B``, ``k`` random
+    features represent it to within about ``B sqrt(log(1/beta)/k)`` (Rahimi and Recht 2008), so ``k
+    = B^2 log(1/beta)/excess^2``, up to the theorem's constant, leave room for the noise (Chaudhuri,
+    Monteleoni and Sarwate 2011, section 5: the same ``k``, then their theorem for linear
+    classifiers in ``k`` dimensions). Each pair of features has norm one.
+    """
+    excess, bound = positive("excess", excess), positive("reference_bound", reference_bound)
+    beta = probability("beta", beta)
+    frequencies = math.ceil((bound / (excess / 2.0)) ** 2 * math.log(1.0 / beta))
+    lifted = declared.but(d=2 * frequencies, fit_intercept=False)
+    rows = rows_needed(lifted, lifted.design(), excess / 2.0, bound, beta, score_noise)
+    return KernelNeeded(frequencies, rows)
