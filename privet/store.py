@@ -36,7 +36,18 @@ __all__ = ["load", "save"]
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that ``save`` wrote; refuses anything else with a sentence."""
+    """Read a model that ``save`` wrote; refuses anything else with a sentence.
+
+    Parameters
+    ----------
+    path : str or path
+        A model file.
+
+    Returns
+    -------
+    model
+        The fitted classifier, or the pipeline that ends in it.
+    """
     header, raw = _read(Path(path))
     try:
         return _build(header, raw)

@@ -21,6 +21,7 @@ OLD = {
     "privet.risk.RegularisedRisk": "privet.risk.RegularizedRisk",
     "privet.privacy.ledger.Ledger": "privet.ledger.Ledger",
     "privet.privacy.ledger.Receipt": "privet.ledger.Receipt",
+    "privet.statement.Account": "privet.statement.AccountTold",
     "privet.privacy.statement.statement_facts": "privet.statement.statement_facts",
 }
 

@@ -29,6 +29,7 @@ from privet.errors import DataError, DeclarationError
 from privet.features.kernel import Kernel, count
 from privet.features.named import declared_kernel, kernel_from_json
 from privet.features.objects import SuppliedKernel
+from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger
 from privet.losses import margin_loss
 from privet.models.inputs import (
@@ -96,7 +97,7 @@ class KernelAnswering(Displayed, ClassifierMixin, BaseEstimator):  # type: ignor
     loss: str
     h: float
     classes: Any
-    ledger: Any
+    ledger: Ledger | None
     dataset: str | None
     insecure_seed: int | None
     classes_: NDArray[Any]
@@ -175,7 +176,7 @@ class KernelAnswering(Displayed, ClassifierMixin, BaseEstimator):  # type: ignor
         classes = self._two_classes(labels)
         n, d = table_shape(data)
         event = self._event(n, d)
-        if self.ledger is not None:
+        if self.ledger is not None and self.dataset is not None:
             self.ledger.require(self.dataset, event)
         self._refuse_unsound(data)
         charge = Charge(self.ledger, self.dataset, event, forget=self._forget)

@@ -25,6 +25,7 @@ from privet.answers.sessions import Opening, Session
 from privet.errors import DataError, DeclarationError, PrivetWarning
 from privet.features.kernel import Kernel
 from privet.features.named import kernel_from_json
+from privet.ledger import Ledger
 from privet.ledger.charge import charges_seen
 from privet.models.inputs import table_shape
 from privet.models.model_display import refuse_published
@@ -117,7 +118,7 @@ class InteractivePredictor(AnswerNumbers):
         failure_probability: float = 0.05,
         classes: Any = None,
         journal: str | os.PathLike[str] | None = None,
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:

@@ -22,6 +22,7 @@ from privet.features.kernel import Kernel, count
 from privet.features.named import declared_kernel
 from privet.features.numeric import Linear
 from privet.grid import grid_exponent, round_to_grid
+from privet.ledger import Ledger
 from privet.mechanisms.distinguishing import (
     Distinguishing,
     DistinguishingDesign,
@@ -88,7 +89,7 @@ class NonInteractiveClassifier(ReleasedExpansion):
         loss: Literal["logistic", "huber", "smooth_hinge"] = "logistic",
         h: float = 1.0,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:

@@ -294,7 +294,17 @@ class Transcript:
 
 
 def load_transcript(path: str | os.PathLike[str]) -> Transcript:
-    """Read what ``Transcript.save`` or a journal wrote; refuses anything else."""
+    """Read what ``Transcript.save`` or a journal wrote; refuses anything else.
+
+    Parameters
+    ----------
+    path : str or path
+        A transcript, or the journal of a predictor.
+
+    Returns
+    -------
+    Transcript
+    """
     records, digest = read(path)
     head, *rest = records
     if head.get("model") != "InteractivePredictor":

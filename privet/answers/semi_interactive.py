@@ -24,6 +24,7 @@ from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.features.kernel import Kernel, count
 from privet.features.landmarks import LandmarkMap, whitener
+from privet.ledger import Ledger
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.projection import (
     Projection,
@@ -88,7 +89,7 @@ class SemiInteractiveClassifier(ReleasedExpansion):
         loss: Literal["logistic", "huber", "smooth_hinge"] = "logistic",
         h: float = 1.0,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from privet._types import Array
 from privet.features.kernel import Kernel
 from privet.kernels.kernel_classifier import KernelClassifier
+from privet.ledger import Ledger
 from privet.losses import Loss, named_loss
 from privet.models.classifier import probabilities
 from privet.models.export import exported
@@ -51,9 +52,10 @@ class KernelLogisticRegression(KernelClassifier):
         Public weights of the columns: how much each counts in the kernel's distance.
     fit_intercept : bool, default False
         A constant column costs sqrt 2 times the noise; the kernel's features hardly need one.
-    mechanism, noise, calibration, regularization, classes, class_weight, standardize,
-    column_bounds, ledger, dataset, insecure_seed :
+    mechanism, noise, calibration, regularization :
         As in ``privet.LogisticRegression``. There is no ``norm_bound``: the features have one.
+    classes, class_weight, standardize, column_bounds, ledger, dataset, insecure_seed :
+        As in ``privet.LogisticRegression``.
 
     Attributes
     ----------
@@ -78,15 +80,39 @@ class KernelLogisticRegression(KernelClassifier):
         return named_loss("logistic", n_classes, 1.0)
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Class probabilities in the order of ``classes_``, shape (n, C)."""
+        """Class probabilities in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : as in ``decision_function``
+
+        Returns
+        -------
+        array of shape (n, C)
+        """
         return probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
-        """Logarithms of ``predict_proba``, shape (n, C)."""
+        """Logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : as in ``decision_function``
+
+        Returns
+        -------
+        array of shape (n, C)
+        """
         return np.log(self.predict_proba(X))
 
     def to_sklearn(self) -> Any:
-        """A pipeline of the public map and a ``sklearn.linear_model.LogisticRegression``."""
+        """The released model as scikit-learn knows it.
+
+        Returns
+        -------
+        Pipeline
+            The public map and a ``sklearn.linear_model.LogisticRegression``.
+        """
         from sklearn.linear_model import LogisticRegression as Plain
 
         return exported(self, Plain())
@@ -107,10 +133,12 @@ class KernelSVC(KernelClassifier):
         Half-width of the knee. It is wider than the 0.5 of ``privet.LinearSVC`` because under
         Gaussian noise kernel features get the least regularization that is proven, which is
         proportional to ``1/h``; the rule of the linear models stays above that floor.
-    kernel, gamma, nu, n_frequencies, orthogonal, public_points, features, column_weights,
-    mechanism, noise, calibration, regularization, fit_intercept, classes, class_weight,
-    standardize, column_bounds, ledger, dataset, insecure_seed :
+    kernel, gamma, nu, n_frequencies, orthogonal, public_points, features, column_weights :
         As in ``KernelLogisticRegression``, and so are the attributes.
+    mechanism, noise, calibration, regularization, fit_intercept, classes, class_weight :
+        As in ``KernelLogisticRegression``.
+    standardize, column_bounds, ledger, dataset, insecure_seed :
+        As in ``KernelLogisticRegression``.
     """
 
     def __init__(
@@ -136,7 +164,7 @@ class KernelSVC(KernelClassifier):
         class_weight: dict[Any, float] | None = None,
         standardize: Literal["private"] | None = None,
         column_bounds: Any = None,
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:
@@ -170,7 +198,13 @@ class KernelSVC(KernelClassifier):
         return named_loss(self.loss, n_classes, self.h, among=("huber", "smooth_hinge"))
 
     def to_sklearn(self) -> Any:
-        """A pipeline of the public map and a ``sklearn.svm.LinearSVC``."""
+        """The released model as scikit-learn knows it.
+
+        Returns
+        -------
+        Pipeline
+            The public map and a ``sklearn.svm.LinearSVC``.
+        """
         from sklearn.svm import LinearSVC as Plain
 
         return exported(self, Plain())

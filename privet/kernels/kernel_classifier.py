@@ -35,6 +35,7 @@ from privet.features.kernel import Kernel
 from privet.features.landmarks import DeclaredLandmarks
 from privet.features.named import declared_kernel, declared_weights
 from privet.features.objects import SuppliedKernel
+from privet.ledger import Ledger
 from privet.losses.loss import JACOBIAN_SHARE
 from privet.mechanisms import Mechanism
 from privet.mechanisms.gap import reserve
@@ -78,7 +79,7 @@ class KernelClassifier(PrivateLinearClassifier):
         class_weight: dict[Any, float] | None = None,
         standardize: Literal["private"] | None = None,
         column_bounds: Any = None,
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:
@@ -239,7 +240,12 @@ class KernelClassifier(PrivateLinearClassifier):
         return tuple(name for name in super().released_arrays if name not in unused)
 
     def is_consistent(self) -> bool:
-        """Whether the arrays of a model file fit its classes and columns."""
+        """Whether the arrays of a model file fit its classes and columns.
+
+        Returns
+        -------
+        bool
+        """
         if self.features is None:
             declared = self._declared(int(self.n_features_in_))
             if not declared.fits(getattr(self, declared.array)):

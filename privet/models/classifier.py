@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -288,8 +288,14 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
             options["column_bounds"] = schema.column_bounds
         return options
 
-    def schema_carriers(self) -> tuple[Any, ...]:
-        """What a fit through a schema leaves that must carry it."""
+    def schema_carriers(self) -> tuple[Self]:
+        """What a fit through a schema leaves that must carry it.
+
+        Returns
+        -------
+        tuple
+            The model itself.
+        """
         return (self,)
 
     def save(self, path: str | os.PathLike[str]) -> None:

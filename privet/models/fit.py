@@ -217,6 +217,10 @@ class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X, y : as in ``fit``
+
+        Returns
+        -------
+        TrainingTable
         """
         return TrainingTable(*self._table(X, y))
 
@@ -228,6 +232,10 @@ class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X, y : as in ``fit``
+
+        Returns
+        -------
+        Fit
         """
         table = TrainingTable(*self._table(X, y, reset=False))
         self._refuse_unsound(table.x)
@@ -338,6 +346,5 @@ def _refuse_weights(unknown: dict[str, Any]) -> None:
             "sample_weight is refused: a per-row weight changes what one record can do and no "
             "declared bound covers it. Use class_weight with public weights instead."
         )
-    extra = sorted(set(unknown) - {"sample_weight"})
-    if extra:
+    if extra := sorted(set(unknown) - {"sample_weight"}):
         raise TypeError(f"fit() got an unexpected keyword argument {extra[0]!r}")

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from privet._checks import norm_bound, positive, positive_whole
 from privet._types import Array, Codes
 from privet.errors import DeclarationError
+from privet.ledger import Ledger
 from privet.losses import JointHuber, Loss, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation
 from privet.models.classifier import PrivateLinearClassifier, probabilities
@@ -141,7 +142,7 @@ class LargeMarginGaussian(PrivateLinearClassifier):
         class_weight: dict[Any, float] | None = None,
         standardize: Literal["private"] | None = None,
         column_bounds: Any = None,
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
     ) -> None:

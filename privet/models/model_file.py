@@ -53,7 +53,15 @@ STEPS: dict[str, tuple[type[TransformerMixin], tuple[str, ...]]] = {
 
 
 def save(model: Promised | Pipeline, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to ``path``, all or nothing."""
+    """Write a fitted model to a file, all or nothing.
+
+    Parameters
+    ----------
+    model : a fitted Privet classifier, or a pipeline that ends in one
+        Its released numbers, guarantee and declarations are written, never a row or the ledger.
+    path : str or path
+        Where to; an older file there is replaced.
+    """
     write_whole(path, content(model))
 
 

@@ -146,7 +146,17 @@ class FeaturedModel(PrivateModel):
             )
 
     def planned_columns(self, n: int, d: int) -> int:
-        """How many columns the mechanism would see of a table of ``n`` rows and ``d`` columns."""
+        """How many columns the mechanism would see of a table.
+
+        Parameters
+        ----------
+        n, d : int
+            Rows and columns of the table.
+
+        Returns
+        -------
+        int
+        """
         return self._columns(n, d)
 
     def _public_arrays(self, n: int, d: int) -> dict[str, Array]:
@@ -224,7 +234,12 @@ class FeaturedModel(PrivateModel):
         return (*columns.get(self.standardize or "", ()), *self.map_arrays)
 
     def is_consistent(self) -> bool:
-        """Whether the arrays of a model file fit its classes and columns."""
+        """Whether the arrays of a model file fit its classes and columns.
+
+        Returns
+        -------
+        bool
+        """
         rows, d = self._score_rows(), (self.n_features_in_,)
         fits = self.coef_.shape == (rows, self._width()) and self.intercept_.shape == (rows,)
         if not fits or self.standardize in (None, "unit"):

@@ -118,12 +118,7 @@ def render(
     str
         HTML.
     """
-    model = last_of(model)
-    if not isinstance(model, PrivateLinearClassifier):
-        raise DeclarationError(
-            f"There are no pages about a {type(model).__name__}: its privacy statement has all "
-            "that is known of it (privet statement, model.statement())."
-        )
+    model = _drawable(last_of(model))
     released = ReportedModel(model, _schema(model))
     guarantee = model.guarantee_
     facts = statement_facts(
@@ -151,12 +146,7 @@ def render(
         in_units=released.in_table_units,
         score=released.score_name,
         noise=noise_words(released).removeprefix("Shaded: "),
-        intervals=""
-        if intervals is None
-        else intervals_section(matching_intervals(intervals, model)),
-        evaluation=""
-        if evaluation is None
-        else evaluation_section(matching_evaluation(evaluation, model)),
+        **_beside(model, intervals, evaluation),
         schema=getattr(model, "schema_", ""),
         version=__version__,
     )
@@ -211,6 +201,27 @@ def write(
     """
     page = render(model, name=name, digest=digest, intervals=intervals, evaluation=evaluation)
     write_page(page, path)
+
+
+def _beside(
+    model: PrivateLinearClassifier, intervals: Intervals | None, evaluation: Evaluation | None
+) -> dict[str, str]:
+    """The sections on what was released beside the model."""
+    sections = {"intervals": "", "evaluation": ""}
+    if intervals is not None:
+        sections["intervals"] = intervals_section(matching_intervals(intervals, model))
+    if evaluation is not None:
+        sections["evaluation"] = evaluation_section(matching_evaluation(evaluation, model))
+    return sections
+
+
+def _drawable(model: Promised) -> PrivateLinearClassifier:
+    if not isinstance(model, PrivateLinearClassifier):
+        raise DeclarationError(
+            f"There are no pages about a {type(model).__name__}: its privacy statement has all "
+            "that is known of it (privet statement, model.statement())."
+        )
+    return model
 
 
 def _schema(model: Promised) -> Schema | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from privet._moved import old_names
 from privet.errors import DeclarationError
 from privet.privacy.guarantee import Guarantee
 from privet.statement.build import statement_facts
@@ -41,6 +42,8 @@ __all__ = [
     "statement",
     "statement_facts",
 ]
+
+__getattr__ = old_names(__name__, {"Account": "privet.statement.AccountTold"})
 
 #: Every way to write the facts.
 FORMATS = {"text": as_text, "json": as_json, "html": as_page}

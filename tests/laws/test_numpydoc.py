@@ -44,14 +44,9 @@ OBJECTS_LEFT = {
     "privet.Ledger",
     "privet.Numeric",
     "privet.Schema",
-    "privet.kernels.KernelLogisticRegression",
-    "privet.kernels.KernelSVC",
     "privet.kernels.Transcript",
     "privet.kernels.features_from_json",
     "privet.kernels.kernel_from_json",
-    "privet.kernels.load_transcript",
-    "privet.load",
-    "privet.save",
 }
 #: Classes with a public method of which that is true.
 METHODS_LEFT = {
@@ -60,8 +55,6 @@ METHODS_LEFT = {
     "privet.Label",
     "privet.LargeMarginGaussian",
     "privet.Ledger",
-    "privet.LinearSVC",
-    "privet.LogisticRegression",
     "privet.Numeric",
     "privet.PureDP",
     "privet.Schema",
@@ -69,8 +62,6 @@ METHODS_LEFT = {
     "privet.kernels.Gaussian",
     "privet.kernels.InteractivePredictor",
     "privet.kernels.Kernel",
-    "privet.kernels.KernelLogisticRegression",
-    "privet.kernels.KernelSVC",
     "privet.kernels.Laplacian",
     "privet.kernels.Linear",
     "privet.kernels.Matern",
