@@ -101,7 +101,7 @@ def test_the_old_name_works_for_one_version() -> None:
     new = planned(500, 2, 3, ZCDP(0.1), **OPTIONS)
     assert (old.features, old.parameters, old.nothing) == (6, 12, new.zero_risk)
     assert old.empirical_excess == new.excess_risk(0.1)
-    assert old.true_excess == new.excess_true_risk == old.mean_excess + old.generalization
+    assert old.true_excess == new.excess_true_risk == old.mean_excess + old.generalisation
     assert str(old) == str(new)
     with pytest.raises(AttributeError):
         old.nonsense  # noqa: B018
