@@ -126,6 +126,8 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
     for name, read in PARTS.items():
         if isinstance(parameters.get(name), dict):
             parameters[name] = read(parameters[name])
+    # files from before the constant could be declared: it was the norm bound
+    parameters.setdefault("constant", 1.0)
     model = kind(**parameters)
     norm_bound(model.norm_bound)
     for name, array in _arrays((*ARRAYS, *model.released_arrays), header["arrays"], raw).items():

@@ -39,6 +39,8 @@ LOSS_CASES: tuple[Loss, ...] = (
     JointHuber(3),
     JointHuber(5, h=0.2, margin=2.0),
     JointHuber(4, lifted=True),
+    JointHuber(4, opposite=0.8),
+    JointHuber(3, opposite=0.6),
     Weighted(Logistic(), (1.0, 3.0)),
     Weighted(Softmax(3), (0.5, 2.0, 1.0)),
 )

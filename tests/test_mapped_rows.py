@@ -40,7 +40,7 @@ def test_sums_are_those_of_the_mapped_table(kind: Any, constant: float | None) -
     x = rng.normal(size=(9000, 3))  # two blocks; many rows are longer than the bound
     y = Logistic().targets(rng.integers(0, 2, 9000))
     lazy = MappedRows(kind(x), y, Squares(3), constant=constant)
-    whole = checked_rows(Squares(3)(x), y, norm_bound=1.0, intercept=constant is not None)
+    whole = checked_rows(Squares(3)(x), y, norm_bound=1.0, constant=constant)
     risk = RegularizedRisk(Logistic(), 0.1, 1.0)
     theta = rng.normal(size=lazy.m)
     for kernel, at in ((risk.gradients, theta[None]), (risk.hessian, theta)):

@@ -96,8 +96,10 @@ def test_every_store_gives_the_dense_sums(store: str, intercept: bool, loss: Los
     y = loss.targets(rng.integers(0, loss.classes, len(x)))
     theta = rng.normal(size=loss.scores * (3 + intercept))
     for bound in (0.5, 100.0):
-        dense = checked_rows(x, y, norm_bound=bound, intercept=intercept)
-        other = checked_rows(STORES[store](x), y, norm_bound=bound, intercept=intercept)
+        dense = checked_rows(x, y, norm_bound=bound, constant=bound if intercept else None)
+        other = checked_rows(
+            STORES[store](x), y, norm_bound=bound, constant=bound if intercept else None
+        )
         expected = everything(dense, loss, theta)
         assert everything(other, loss, theta) == pytest.approx(expected, rel=1e-11, abs=1e-9)
 
@@ -119,7 +121,9 @@ def test_the_sums_are_those_of_the_clipped_table(
     expected = everything(ArrayRows(by_hand, y), loss, theta)
     for table in (x, sp.csr_array(x)):
         found = everything(
-            checked_rows(table, y, norm_bound=bound, intercept=intercept), loss, theta
+            checked_rows(table, y, norm_bound=bound, constant=bound if intercept else None),
+            loss,
+            theta,
         )
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
@@ -147,7 +151,9 @@ def test_no_row_passes_the_bound(
     limit = 10.0**bound
     most = limit * (np.sqrt(2.0) if intercept else 1.0)
     for table in (x, sp.csr_array(x)):
-        rows = checked_rows(table, np.ones(5), norm_bound=limit, intercept=intercept)
+        rows = checked_rows(
+            table, np.ones(5), norm_bound=limit, constant=limit if intercept else None
+        )
         # rounding of a sum of m squares, which the minimizer's rounding floor pays for
         assert (row_norms(rows) <= most * (1.0 + (m + 8) * 2.0**-53)).all()
 
@@ -163,7 +169,7 @@ def test_rows_within_the_bound_are_left_alone() -> None:
 def test_the_callers_array_is_neither_copied_nor_changed() -> None:
     x = single_precision(3, 400, 5)
     before = x.copy()
-    rows = checked_rows(x, np.ones(400), norm_bound=0.1, intercept=True)
+    rows = checked_rows(x, np.ones(400), norm_bound=0.1, constant=0.1)
     everything(rows, Logistic(), np.ones(6))
     assert (x == before).all()
     assert all(np.shares_memory(block.x, x) for block, _ in rows.blocks())  # type: ignore[attr-defined]
@@ -268,7 +274,7 @@ def test_extreme_entries_are_flushed_or_brought_to_the_bound(
     tiny, huge = (1e-310, 1e308) if kind is np.float64 else (1e-40, 3e38)
     x[1, 0], x[2, 0], x[3] = tiny, -huge, huge
     before = x.copy()
-    rows = checked_rows(make(x), np.ones(6), norm_bound=1.0, intercept=True)
+    rows = checked_rows(make(x), np.ones(6), norm_bound=1.0, constant=1.0)
     scores = np.concatenate([block.scores(np.eye(2, 3)) for block, _ in rows.blocks()])
     root = np.sqrt(0.5)
     expected = [[0.5, 0.5], [0.0, 0.5], [-1.0, 0.0], [root, root], [0.5, 0.5], [0.5, 0.5]]
@@ -350,4 +356,4 @@ def test_a_bad_bound_is_refused(bound: float) -> None:
 def test_a_single_row_and_column_are_enough() -> None:
     rows = checked_rows(np.ones((1, 1)), np.ones(1), norm_bound=1.0)
     assert (rows.n, rows.m) == (1, 1)
-    assert checked_rows(np.ones((1, 1)), np.ones(1), norm_bound=1.0, intercept=True).m == 2
+    assert checked_rows(np.ones((1, 1)), np.ones(1), norm_bound=1.0, constant=1.0).m == 2

@@ -55,6 +55,28 @@ def test_round_trip(tmp_path: Path, model_class: type[PrivateLinearClassifier]) 
     assert os.listdir(tmp_path) == ["m"]
 
 
+def test_a_file_from_before_the_constant_was_declared_has_the_norm_bound(tmp_path: Path) -> None:
+    """Its intercept, its scores and the row length that its noise paid for stay what they were."""
+    model, path = saved(tmp_path, constant=1.0)
+
+    def older(header: dict[str, Any], raw: bytes) -> bytes:
+        assert header["parameters"].pop("constant") == 1.0
+        return raw
+
+    rewritten(path, older)
+    read = load(path)
+    assert read.constant == 1.0
+    assert read.intercept_ == model.intercept_
+    event = model.guarantee_.event
+    again = read.planned(event.n, event.columns - 1)
+    assert again.event.sensitivity == event.sensitivity
+
+
+def test_a_new_file_keeps_its_constant(tmp_path: Path) -> None:
+    _, path = saved(tmp_path, constant=0.25)
+    assert load(path).constant == 0.25
+
+
 def test_a_seeded_model_stays_stamped(tmp_path: Path) -> None:
     _, path = saved(tmp_path, insecure_seed=1)
     assert not load(path).guarantee_.private

@@ -126,7 +126,8 @@ def _layout(record: dict[str, Any]) -> ParameterLayout:
         scores=_finite(np.array(record["scores"], dtype=np.float64)),
         columns=tuple(map(str, record["columns"])),
         bound=float(record["bound"]),
-        intercept=bool(record["intercept"]),
+        # before the constant could be declared it was the norm bound
+        constant=record.get("constant", record["bound"]) if record["intercept"] else None,
         classes=tuple(map(str, record["classes"])),
         kind=str(record["kind"]),
         inputs=int(record["inputs"]),

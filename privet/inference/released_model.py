@@ -61,7 +61,7 @@ class ParameterLayout:
     scores: Array  # (rows of coef_, K): each score that is shown, in reduced scores
     columns: tuple[str, ...]
     bound: float  # rows are clipped to it
-    intercept: bool
+    constant: float | None  # the column behind the intercept; None where there is none
     classes: tuple[str, ...]
     kind: str  # "log-odds" or "score"
     inputs: int  # columns of a point
@@ -73,13 +73,13 @@ class ParameterLayout:
     @property
     def width(self) -> int:
         """Columns of ``theta`` as a matrix."""
-        return len(self.columns) + self.intercept
+        return len(self.columns) + (self.constant is not None)
 
     def parameters(self, coef: Array, intercept: Array) -> Array:
         """``theta`` of released coefficients."""
         weights = coef
-        if self.intercept:
-            weights = np.concatenate([coef, intercept[:, None] / self.bound], axis=1)
+        if self.constant is not None:
+            weights = np.concatenate([coef, intercept[:, None] / self.constant], axis=1)
         return np.asarray(np.linalg.pinv(self.scores) @ weights, dtype=np.float64).reshape(-1)
 
     def lift(self, features: Array, score: int = 0) -> Array:
@@ -93,7 +93,7 @@ class ParameterLayout:
         """
         names, parts = [], []
         steps = np.array(self.steps or [1.0] * len(self.columns))
-        unit = np.diag(np.append(steps, self.bound) if self.intercept else steps)
+        unit = np.diag(steps if self.constant is None else np.append(steps, self.constant))
         for score in range(len(self.scores)):
             parts.append(self.lift(unit, score))
             names += [self._of(name, score) for name in self._column_names()]
@@ -117,8 +117,8 @@ class ParameterLayout:
         names = [effect.name.replace("=", ": ") for effect in told]
         # being in a category needs no unit
         units = ["" if effect.middle is None else effect.unit for effect in told]
-        if self.intercept:
-            baseline = np.eye(self.width)[-1:] * self.bound
+        if self.constant is not None:
+            baseline = np.eye(self.width)[-1:] * self.constant
             changes = np.concatenate([np.pad(changes, ((0, 0), (0, 1))), baseline])
             names, units, stretch = [*names, "(baseline)"], [*units, ""], [*stretch, 1.0]
         scores = range(len(self.scores))
@@ -135,8 +135,8 @@ class ParameterLayout:
     def decisions(self, points: Any) -> NamedDirections:
         """The decision value of each public point, for every score."""
         features = self._features(points)
-        if self.intercept:
-            constant = np.full((len(features), 1), self.bound)
+        if self.constant is not None:
+            constant = np.full((len(features), 1), self.constant)
             features = np.concatenate([features, constant], axis=1)
         names, parts = [], []
         for score in range(len(self.scores)):
@@ -161,7 +161,7 @@ class ParameterLayout:
         return features if factors is None else features * factors[:, None]
 
     def _column_names(self) -> tuple[str, ...]:
-        return (*self.columns, "(intercept)") if self.intercept else self.columns
+        return self.columns if self.constant is None else (*self.columns, "(intercept)")
 
     def _of(self, name: str, score: int) -> str:
         return name if len(self.scores) == 1 else f"{name} → {self.classes[score]}"
@@ -177,7 +177,8 @@ class ParameterLayout:
             "scores": self.scores.tolist(),
             "columns": list(self.columns),
             "bound": self.bound,
-            "intercept": self.intercept,
+            "intercept": self.constant is not None,
+            "constant": self.constant,
             "classes": list(self.classes),
             "kind": self.kind,
             "inputs": self.inputs,
@@ -267,7 +268,7 @@ def layout_of(released: Released) -> ParameterLayout:
         scores=shown_scores(loss.family, loss.classes, loss.scores),
         columns=tuple(released.terms(released.columns)),
         bound=view.bound,
-        intercept=view.intercept,
+        constant=view.constant,
         classes=tuple(map(str, released.classes)),
         kind=released.kind,
         inputs=released.inputs,

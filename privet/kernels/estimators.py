@@ -51,7 +51,9 @@ class KernelLogisticRegression(KernelClassifier):
     column_weights : list, default None
         Public weights of the columns: how much each counts in the kernel's distance.
     fit_intercept : bool, default False
-        A constant column costs sqrt 2 times the noise; the kernel's features hardly need one.
+        A constant column adds to the noise, and the kernel's features hardly need one.
+    constant : float, default 0.5
+        That column, in units of the features' norm bound.
     mechanism, noise, calibration, regularization :
         As in ``privet.LogisticRegression``. There is no ``norm_bound``: the features have one.
     classes, class_weight, standardize, column_bounds, ledger, dataset, insecure_seed :
@@ -135,7 +137,7 @@ class KernelSVC(KernelClassifier):
         proportional to ``1/h``; the rule of the linear models stays above that floor.
     kernel, gamma, nu, n_frequencies, orthogonal, public_points, features, column_weights :
         As in ``KernelLogisticRegression``, and so are the attributes.
-    mechanism, noise, calibration, regularization, fit_intercept, classes, class_weight :
+    mechanism, noise, calibration, regularization, fit_intercept, constant, classes, class_weight :
         As in ``KernelLogisticRegression``.
     standardize, column_bounds, ledger, dataset, insecure_seed :
         As in ``KernelLogisticRegression``.
@@ -160,6 +162,7 @@ class KernelSVC(KernelClassifier):
         calibration: str | None = None,
         regularization: float | Literal["auto"] = "auto",
         fit_intercept: bool = False,
+        constant: float = 0.5,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
         standardize: Literal["private"] | None = None,
@@ -183,6 +186,7 @@ class KernelSVC(KernelClassifier):
             calibration=calibration,
             regularization=regularization,
             fit_intercept=fit_intercept,
+            constant=constant,
             classes=classes,
             class_weight=class_weight,
             standardize=standardize,
@@ -195,7 +199,7 @@ class KernelSVC(KernelClassifier):
         self.h = h
 
     def _loss(self, n_classes: int) -> Loss:
-        return named_loss(self.loss, n_classes, self.h, among=("huber", "smooth_hinge"))
+        return named_loss(self.loss, n_classes, self.h, self._opposite(), ("huber", "smooth_hinge"))
 
     def to_sklearn(self) -> Any:
         """The released model as scikit-learn knows it.

@@ -75,6 +75,7 @@ class KernelClassifier(PrivateLinearClassifier):
         calibration: str | None = None,
         regularization: float | Literal["auto"] = "auto",
         fit_intercept: bool = False,
+        constant: float = 0.5,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
         standardize: Literal["private"] | None = None,
@@ -98,6 +99,7 @@ class KernelClassifier(PrivateLinearClassifier):
             insecure_seed=insecure_seed,
         )
         self.fit_intercept = fit_intercept
+        self.constant = constant
         self.kernel = kernel
         self.gamma = gamma
         self.nu = nu

@@ -20,9 +20,9 @@ _TWO: dict[str, Callable[[float], MarginLoss]] = {
     "huber": HuberHinge,
     "smooth_hinge": SmoothHinge,
 }
-_MORE: dict[str, Callable[[int, float], MulticlassLoss]] = {
-    "logistic": lambda classes, h: Softmax(classes),
-    "huber": JointHuber,
+_MORE: dict[str, Callable[[int, float, float], MulticlassLoss]] = {
+    "logistic": lambda classes, h, opposite: Softmax(classes),
+    "huber": lambda classes, h, opposite: JointHuber(classes, h, opposite=opposite),
 }
 
 __all__ = [
@@ -49,11 +49,20 @@ def margin_loss(name: str, h: float, among: Collection[str] = tuple(_TWO)) -> Ma
     return _TWO[name](h)
 
 
-def named_loss(name: str, classes: int, h: float, among: Collection[str] = tuple(_TWO)) -> Loss:
-    """The loss of that name for so many classes; one budget serves all of them."""
+def named_loss(
+    name: str,
+    classes: int,
+    h: float,
+    opposite: float = 1.0,
+    among: Collection[str] = tuple(_TWO),
+) -> Loss:
+    """The loss of that name for so many classes; one budget serves all of them.
+
+    ``opposite`` is the share of a row's norm that is not in a constant column.
+    """
     two = margin_loss(name, h, among)
     if classes == 2:
         return two
     if name not in _MORE:
         raise DeclarationError("More than two classes need loss='huber' (the joint Huber loss).")
-    return _MORE[name](classes, h)
+    return _MORE[name](classes, h, opposite)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 
-from privet._checks import is_whole, positive
+from privet._checks import is_whole, number_between, positive
 from privet._types import Array, Targets
 from privet.errors import DeclarationError
 from privet.losses.loss import Family, Loss, concave_maximum
@@ -156,7 +156,9 @@ class JointHuber(MulticlassLoss):
     The loss of the large-margin Gaussian classifier (Pathak and Raj 2010, with the margin that
     their equation 6 lost), on scores where larger is better. ``margin`` shifts the knee.
     ``lifted`` declares features with non-negative inner products (``x x^T`` in half-vectorized
-    form), for which two rows' gradients cannot point in fully opposite directions.
+    form), for which two rows' gradients cannot point in fully opposite directions. ``opposite``
+    declares a constant column beside features of at most this share of a row's largest norm: two
+    rows are opposite in these features alone.
     """
 
     name: ClassVar[str] = "joint_huber"
@@ -165,9 +167,11 @@ class JointHuber(MulticlassLoss):
     h: float = 0.5
     margin: float = 1.0
     lifted: bool = False
+    opposite: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        number_between("opposite", self.opposite, 0.0, 1.0)
         positive("margin", self.margin)
         HuberHinge(self.h)  # refuses a bad h
 
@@ -178,8 +182,15 @@ class JointHuber(MulticlassLoss):
 
     @property
     def assumption(self) -> str:
-        """Lifted features have non-negative inner products; nobody checks that here."""
-        return "features with non-negative inner products (declared)" if self.lifted else ""
+        """What lifted features and rows with a constant column have; nobody checks that here."""
+        if self.lifted:
+            return "features with non-negative inner products (declared)"
+        column = f"{math.sqrt(1.0 - self.opposite**2):.3g}"
+        return f"rows with a constant column of {column} of their norm" if self._has_column else ""
+
+    @property
+    def _has_column(self) -> bool:
+        return self.opposite < 1.0
 
     @property
     def _huber(self) -> HuberHinge:
@@ -218,10 +229,15 @@ class JointHuber(MulticlassLoss):
 
     @property
     def difference_bound(self) -> float:
-        """``2 sqrt(C (C-1))`` for opposite rows; ``sqrt2 C`` for lifted features."""
+        """``2 sqrt(C (C-1))`` for opposite rows; ``sqrt2 C`` for lifted features.
+
+        With a constant column the larger of the second and ``opposite`` times the first.
+        """
+        apart = math.sqrt(2.0) * self.n_classes
+        whole = 2.0 * self.row_gradient_bound
         if self.lifted:
-            return math.sqrt(2.0) * self.n_classes
-        return 2.0 * self.row_gradient_bound
+            return apart
+        return max(self.opposite * whole, min(apart, whole)) if self._has_column else whole
 
     @property
     def curvature_bound(self) -> float:

@@ -7,7 +7,6 @@ becomes ``coef_`` and ``intercept_``.
 
 from __future__ import annotations
 
-import math
 import os
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -113,11 +112,10 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
             names = " or ".join(repr(name) for name in sorted(MECHANISMS))
             raise DeclarationError(f"mechanism must be {names}, got {self.mechanism!r}.")
         loss = self._loss(n_classes)
-        bound = self._bound()
         return MECHANISMS[self.mechanism](
             loss=loss if weights is None else Weighted(loss, weights),
             budget=as_budget(self.budget) if budget is None else budget,
-            norm_bound=bound * math.sqrt(2.0) if self._constant else bound,
+            norm_bound=self._row_norm(),
             regularization=self.regularization,
             noise=self.noise,
             calibration=self.calibration,
@@ -192,9 +190,10 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
             weights = sum_zero_basis(loss.classes) @ weights
             if loss.classes == 2:  # two opposite rows say the same: keep the difference
                 weights = weights[1:] - weights[:1]
-        if self._constant:
+        constant = self._constant()
+        if constant is not None:
             self.coef_ = np.ascontiguousarray(weights[:, :-1])
-            self.intercept_ = weights[:, -1] * self._bound()
+            self.intercept_ = weights[:, -1] * constant
         else:
             self.coef_ = np.ascontiguousarray(weights)
             self.intercept_ = np.zeros(len(weights))

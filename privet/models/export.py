@@ -102,7 +102,7 @@ def exported(model: PrivateLinearClassifier, plain: Any) -> Pipeline:
     for name in COPIED:
         setattr(plain, name, np.copy(getattr(model, name)))
     plain.n_features_in_ = model.coef_.shape[1]
-    plain.fit_intercept = view.intercept
+    plain.fit_intercept = view.constant is not None
     made = Pipeline([("rows", rows), ("model", plain)])
     # What was promised travels along. A clone has none of it, and a new fit is refused.
     made.guarantee_ = model.guarantee_

@@ -41,6 +41,10 @@ class LogisticRegression(PrivateLinearClassifier):
         never measured. A feature map brings its own.
     fit_intercept : bool, default True
         Adds a penalized constant column, so that the proof covers the intercept too.
+    constant : float, default 0.5
+        That column, in units of ``norm_bound``. A larger one lets the intercept move further at the
+        same penalty, and makes every row longer, and so the noise. Rows at full length
+        (``standardize="unit"`` or ``"whiten"``) have a constant of their own.
     features : feature map or None, default None
         A public map of rows with ``columns``, ``norm`` and ``__call__``, made without the rows: a
         fitted ``RandomFourierFeatures`` or ``PublicNystroem``, for example. None: the columns.
@@ -107,6 +111,7 @@ class LogisticRegression(PrivateLinearClassifier):
         regularization: float | Literal["auto"] = "auto",
         norm_bound: float = 1.0,
         fit_intercept: bool = True,
+        constant: float = 0.5,
         features: FeatureMap | None = None,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
@@ -132,6 +137,7 @@ class LogisticRegression(PrivateLinearClassifier):
         )
         self.norm_bound = norm_bound
         self.fit_intercept = fit_intercept
+        self.constant = constant
         self.features = features
 
     def _loss(self, n_classes: int) -> Loss:
@@ -205,6 +211,10 @@ class LinearSVC(PrivateLinearClassifier):
         never measured. A feature map brings its own.
     fit_intercept : bool, default True
         Adds a penalized constant column, so that the proof covers the intercept too.
+    constant : float, default 0.5
+        That column, in units of ``norm_bound``. A larger one lets the intercept move further at the
+        same penalty, and makes every row longer, and so the noise. Rows at full length
+        (``standardize="unit"`` or ``"whiten"``) have a constant of their own.
     features : feature map or None, default None
         A public map of rows with ``columns``, ``norm`` and ``__call__``, made without the rows: a
         fitted ``RandomFourierFeatures`` or ``PublicNystroem``, for example. None: the columns.
@@ -264,6 +274,7 @@ class LinearSVC(PrivateLinearClassifier):
         regularization: float | Literal["auto"] = "auto",
         norm_bound: float = 1.0,
         fit_intercept: bool = True,
+        constant: float = 0.5,
         features: FeatureMap | None = None,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
@@ -289,12 +300,13 @@ class LinearSVC(PrivateLinearClassifier):
         )
         self.norm_bound = norm_bound
         self.fit_intercept = fit_intercept
+        self.constant = constant
         self.features = features
         self.loss = loss
         self.h = h
 
     def _loss(self, n_classes: int) -> Loss:
-        return named_loss(self.loss, n_classes, self.h, among=("huber", "smooth_hinge"))
+        return named_loss(self.loss, n_classes, self.h, self._opposite(), ("huber", "smooth_hinge"))
 
     def to_sklearn(self) -> Any:
         """A pipeline of the clipping and a ``sklearn.svm.LinearSVC``.

@@ -5,6 +5,7 @@ Training and prediction are one function of a row: the same map, the same clippi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -12,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from privet._checks import norm_bound
+from privet._checks import norm_bound, positive
 from privet._types import Array, Codes, Targets
 from privet.errors import DataError, DeclarationError
 from privet.mechanisms import Mechanism
@@ -37,20 +38,20 @@ class RowView:
         features.
     bound : float
         The Euclidean norm that the features are clipped to, without the constant column.
-    intercept : bool
-        Whether a constant column of ``bound`` is appended for the mechanism.
+    constant : float or None
+        The column that is appended for the mechanism, so that it learns an intercept; None where
+        it learns none.
     """
 
     feature_map: FeatureMap | None
     bound: float
-    intercept: bool = False
+    constant: float | None = None
 
     def rows(self, data: Any, targets: Targets) -> Rows:
         """Bounded rows, charged for: how many were long is told to the terminal."""
         if self.feature_map is not None:
-            constant = self.bound if self.intercept else None
-            return MappedRows(data, targets, self.feature_map, constant=constant)
-        rows = checked_rows(data, targets, norm_bound=self.bound, intercept=self.intercept)
+            return MappedRows(data, targets, self.feature_map, constant=self.constant)
+        rows = checked_rows(data, targets, norm_bound=self.bound, constant=self.constant)
         tell_clipped(rows)
         return rows
 
@@ -86,6 +87,7 @@ class FeaturedModel(PrivateModel):
     # what a kind of model that does not have the parameter takes for it
     norm_bound: float = 1.0
     fit_intercept: bool = False
+    constant: float = 0.5
     features: FeatureMap | None = None
     standardize: Standardize | None
     column_bounds: Any
@@ -100,11 +102,6 @@ class FeaturedModel(PrivateModel):
     def _full_length(self) -> bool:
         """Whether rows are brought to norm 1 first, the constant with them."""
         return self.standardize in FULL_LENGTH
-
-    @property
-    def _constant(self) -> bool:
-        """Whether the mechanism sees a constant column beside the features."""
-        return bool(self.fit_intercept) and not self._full_length
 
     @property
     def _objects(self) -> bool:
@@ -129,6 +126,22 @@ class FeaturedModel(PrivateModel):
                 "features= brings its own norm bound: leave norm_bound at its default."
             )
         return norm_bound(float(self.features.norm))
+
+    def _constant(self) -> float | None:
+        """The column behind the intercept, in the units of the features; None without one.
+
+        Rows at full length have theirs among the features.
+        """
+        share = positive("constant", self.constant)
+        return share * self._bound() if self.fit_intercept and not self._full_length else None
+
+    def _row_norm(self) -> float:
+        """The largest norm of a row that a mechanism sees: features and constant column."""
+        return math.hypot(self._bound(), self._constant() or 0.0)
+
+    def _opposite(self) -> float:
+        """How much of a row's largest norm can point the other way in another row."""
+        return self._bound() / self._row_norm()
 
     def _columns(self, n: int, d: int) -> int:
         """Columns of the rows that a mechanism sees, from the table's shape alone."""
@@ -185,7 +198,7 @@ class FeaturedModel(PrivateModel):
         """Columns standardized, then the model's own map, within the bound."""
         first, then = self._standardizer(d), self._feature_map(d)
         both = Chained(first, then) if first is not None and then is not None else first or then
-        return RowView(both, self._bound(), self._constant)
+        return RowView(both, self._bound(), self._constant())
 
     # -- rows ----------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ class Plan(PlanNumbers):
             How much worse than the reference the training loss may be.
         reference_norm : float, default 1.0
             The length of the coefficients that you hope to compete with, with the intercept over
-            ``norm_bound`` as one more of them.
+            its constant, ``constant * norm_bound``, as one more of them.
         beta : float, default 0.05
             In which share of fits more may be lost.
         score_noise : float, default 0.5

@@ -81,7 +81,7 @@ class ReportedModel:
     def norm(self) -> float:
         """Norm of the released vector, in the units in which it was perturbed."""
         model = self.model
-        offset = model.intercept_ / self._own.view.bound
+        offset = model.intercept_ / (self._own.view.constant or 1.0)
         length = float(np.hypot(np.linalg.norm(model.coef_), np.linalg.norm(offset)))
         two_rows = self._family != "margin" and len(model.classes_) == 2
         return length / np.sqrt(2.0) if two_rows else length

@@ -197,17 +197,17 @@ def checked_rows(
     targets: Targets,
     *,
     norm_bound: float,
-    intercept: bool = False,
+    constant: float | None = None,
 ) -> ArrayRows:
-    """Rows clipped to ``norm_bound``, with the constant column ``norm_bound`` for an intercept.
+    """Rows clipped to ``norm_bound``, with a last column ``constant`` for an intercept.
 
-    Below this function every row, constant included, has norm at most ``norm_bound`` (with an
-    intercept ``sqrt2 norm_bound``). NaN and infinity are refused before any clipping.
+    Below this function every row, constant included, has norm at most
+    ``sqrt(norm_bound^2 + constant^2)``. NaN and infinity are refused before any clipping.
     """
     _refuse_foreign(x)
     x = sound_sparse(x) if sp.issparse(x) else x
     x, factors = in_ball(x, norm_bound)
-    return ArrayRows(x, targets, factors=factors, constant=norm_bound if intercept else None)
+    return ArrayRows(x, targets, factors=factors, constant=constant)
 
 
 def sound_sparse(x: Any) -> Any:

@@ -31,8 +31,8 @@ POPULATION = 40_000
 def test_coverage(model: Any, budget: Any) -> None:
     x, y = table(POPULATION, d=2)
     loss = model._loss(2)
-    risk = RegularizedRisk(loss, LAM, np.sqrt(2.0))
-    everyone = checked_rows(x, loss.targets(y), norm_bound=1.0, intercept=True)
+    risk = RegularizedRisk(loss, LAM, np.sqrt(1.25))
+    everyone = checked_rows(x, loss.targets(y), norm_bound=1.0, constant=0.5)
     truth = minimize(risk, everyone, tolerance=1e-9).certified()
     rng = np.random.default_rng()
     covered, tight = [], []

@@ -51,7 +51,7 @@ def test_linear_kernel_agrees_with_the_linear_minimizer(loss: MarginLoss, lam: f
     kernel = Linear(1.0)
     known = facts(loss, lam, len(y), kernel)
     found = solved(known, kernel, x, y)
-    rows = checked_rows(x, y, norm_bound=1.0, intercept=False)
+    rows = checked_rows(x, y, norm_bound=1.0)
     other = minimize(known.risk, rows, tolerance=1e-11).certified()
     assert found.gradient <= known.tolerance
     gap = (known.tolerance + known.rounding) / lam

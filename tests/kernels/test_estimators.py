@@ -176,7 +176,7 @@ def test_the_proof_is_given_the_features_norm() -> None:
     x, y = ring(500)
     assert KernelSVC(BUDGET).fit(x, y).guarantee_.event.sensitivity == 2.0  # 2 L R with R = 1
     constant = KernelSVC(BUDGET, fit_intercept=True).fit(x, y).guarantee_.event
-    assert constant.sensitivity == pytest.approx(2.0 * math.sqrt(2.0))
+    assert constant.sensitivity == pytest.approx(2.0 * math.sqrt(1.25))
     kernel = Polynomial(2, norm_bound=2.0)  # K(x, x) <= 25
     wide = KernelSVC(BUDGET, kernel=kernel, public_points=Z).fit(x, y).guarantee_.event
     assert wide.sensitivity == pytest.approx(10.0)

@@ -205,6 +205,13 @@ def is_lifted(loss: Loss) -> bool:
     return isinstance(loss, JointHuber) and loss.lifted
 
 
+def least_cosine(loss: Loss) -> float:
+    """Of two longest rows: opposite ones, or opposite beside a constant column, or lifted ones."""
+    if is_lifted(loss):
+        return 0.0
+    return 1.0 - 2.0 * loss.opposite**2 if isinstance(loss, JointHuber) else -1.0
+
+
 def largest_difference(loss: Loss, noise: float = 1.0, bonus: Array | None = None) -> float:
     """``max noise |g (x) x - g' (x) x'| + bonus`` over two rows of the scan.
 
@@ -215,7 +222,7 @@ def largest_difference(loss: Loss, noise: float = 1.0, bonus: Array | None = Non
     g = loss.gradient(z, y)
     bonus = np.zeros(len(g)) if bonus is None else bonus
     squares = (g**2).sum(axis=1)
-    low = 0.0 if is_lifted(loss) else -1.0
+    low = least_cosine(loss)
     best = 0.0
     for first in range(0, len(g), 64):  # the table of all pairs would be large
         part = slice(first, first + 64)
@@ -244,6 +251,35 @@ def test_lifted_features_cannot_be_opposite(seed: int, classes: int) -> None:
     g = loss.gradient(lifted @ weights.T, loss.targets(rng.integers(0, classes, 2)))
     gap = np.outer(g[0], lifted[0]) - np.outer(g[1], lifted[1])
     assert np.linalg.norm(gap) <= loss.difference_bound * ROUNDING
+
+
+@given(seed=seeds(), classes=st.integers(2, 6), constant=st.floats(0.05, 3.0))
+def test_rows_with_a_constant_cannot_be_opposite(seed: int, classes: int, constant: float) -> None:
+    """Any two rows ``(x, c)``, with any slopes; the bound is in units of ``sqrt(1 + c^2)``."""
+    norm, rng = math.hypot(1.0, constant), np.random.default_rng(seed)
+    loss = JointHuber(classes, opposite=1.0 / norm)
+    x = rng.normal(size=(2, 2))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x[1] = rng.choice([-x[0], x[0], x[1]])
+    x *= rng.choice([0.0, 0.5, 1.0], size=(2, 1), p=[0.1, 0.1, 0.8])
+    rows = np.column_stack([x, np.full(2, constant)]) / norm
+    label = rng.integers(0, classes, 2)
+    push = rng.choice([0.0, rng.random(), 1.0], size=(2, classes), p=[0.2, 0.2, 0.6])
+    g = []
+    for y, slopes in zip(label, push, strict=True):
+        slopes[y] = 0.0
+        g.append(slopes - slopes.sum() * np.eye(classes)[y])
+    gap = np.outer(g[0], rows[0]) - np.outer(g[1], rows[1])
+    assert np.linalg.norm(gap) <= loss.difference_bound * ROUNDING
+
+
+def test_hand_numbers_of_the_constant_column() -> None:
+    """Three classes and half the norm bound: ``2 sqrt6 B`` is above ``3 sqrt2 R``; at it, below."""
+    whole, apart = 2.0 * math.sqrt(6.0), 3.0 * math.sqrt(2.0)
+    share = 1.0 / math.sqrt(1.25)
+    assert JointHuber(3, opposite=share).difference_bound == pytest.approx(whole * share)
+    assert JointHuber(3, opposite=math.sqrt(0.5)).difference_bound == pytest.approx(apart)
+    assert JointHuber(3).difference_bound == whole
 
 
 def is_tight(loss: Loss) -> bool:

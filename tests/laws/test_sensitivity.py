@@ -45,6 +45,20 @@ def lift(x: Array) -> Array:
     return np.einsum("ij,ik->ijk", x, x).reshape(len(x), -1)
 
 
+def with_constant(x: Array, share: float) -> Array:
+    """Rows of norm at most 1 as ``(share x, sqrt(1 - share^2))``."""
+    return np.column_stack([share * x, np.full(len(x), math.sqrt(1.0 - share**2))])
+
+
+def as_declared(loss: Loss, x: Array) -> Array:
+    """Rows of norm at most 1 with what the loss's bounds assume of them."""
+    if isinstance(loss, JointHuber) and loss.lifted:
+        return lift(x)
+    if isinstance(loss, JointHuber) and loss.opposite < 1.0:
+        return with_constant(x, loss.opposite)
+    return x
+
+
 @every_loss
 @given(
     seed=seeds(),
@@ -58,8 +72,7 @@ def test_random_neighbors_stay_within_the_sensitivity(
     loss: Loss, seed: int, n: int, m: int, power: float, bound: float
 ) -> None:
     x, codes = table(seed, n + 1, m, loss.classes)
-    if isinstance(loss, JointHuber) and loss.lifted:
-        x = lift(x)
+    x = as_declared(loss, x)
     risk = RegularizedRisk(loss, 10.0**power * bound**2, bound)
     x *= bound
     assert ratio(risk, x[:-1], codes[:-1], x[-1], int(codes[-1])) <= 1.0
@@ -76,8 +89,8 @@ def test_opposite_neighbors_stay_within_the_sensitivity(
     x = np.tile([0.0, 1.0], (n, 1)) * rng.random()
     x[-1] = [1.0, 0.0]
     codes = np.zeros(n, dtype=int)
-    lifted = isinstance(loss, JointHuber) and loss.lifted
-    turned = x[-1] if lifted else -x[-1]
+    turned = as_declared(loss, -x[-1:])[0]
+    x = as_declared(loss, x)
     risk = RegularizedRisk(loss, 10.0**power, 1.0)
     for new, label in ((turned, 0), (x[-1], loss.classes - 1), (turned, loss.classes - 1)):
         assert ratio(risk, x, codes, new, label) <= 1.0
@@ -127,6 +140,22 @@ def test_two_different_labels_reach_the_lifted_sensitivity() -> None:
     # enough regularization that one row cannot leave its linear branch
     risk = RegularizedRisk(loss, 1.0, 1.0)
     assert 0.9 < ratio(risk, x, codes, x[-1], 1) <= 1.0
+
+
+def test_a_constant_column_reaches_its_sensitivity_and_opposite_rows_would_pass_it() -> None:
+    """Rows turned around beside a constant of half the norm bound; the planted bug has no constant.
+
+    Without the column the bound's assumption is broken, and the distance shows it.
+    """
+    n, angle, share = 60_000, 0.3, 1.0 / math.sqrt(1.25)
+    x, codes = crowd_against([1, 2], n)
+    x[-1], codes[-1] = [math.cos(angle), math.sin(angle)], 0
+    new = np.array([[-math.cos(angle), math.sin(angle)]])
+    risk = RegularizedRisk(JointHuber(3, opposite=share), 1e-5, 1.0)
+    crowd = with_constant(x, share)
+    crowd[:-1, 2] = 0.0  # the others' constant would only add curvature
+    assert 0.9 < ratio(risk, crowd, codes, with_constant(new, share)[0], 0) <= 1.0
+    assert ratio(risk, x, codes, new[0], 0) > 1.03
 
 
 def test_hand_numbers_of_the_risk() -> None:

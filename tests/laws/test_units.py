@@ -79,7 +79,7 @@ def test_the_release_is_the_same_in_other_units(
     y, widen = loss.targets(codes), math.sqrt(2.0) if intercept else 1.0
     releases, designs = [], []
     for unit in (1.0, 0.25):
-        rows = checked_rows(unit * x, y, norm_bound=unit, intercept=intercept)
+        rows = checked_rows(unit * x, y, norm_bound=unit, constant=unit if intercept else None)
         made = mechanism(
             name,
             loss,

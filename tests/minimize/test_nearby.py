@@ -188,7 +188,9 @@ def test_each_path_has_its_factor() -> None:
 def test_diagonals_are_those_of_the_hessians(loss: str, form: Any, intercept: bool) -> None:
     made = make_loss(loss)
     codes = np.arange(len(X)) % made.classes
-    rows = checked_rows(form(9.0 * X), made.targets(codes), norm_bound=2.0, intercept=intercept)
+    rows = checked_rows(
+        form(9.0 * X), made.targets(codes), norm_bound=2.0, constant=2.0 if intercept else None
+    )
     risk = RegularizedRisk(made, 1e-3, 1.0)
     thetas = np.random.default_rng().normal(size=(3, risk.parameters(rows.m)))
     (found,) = rows.sum(risk.diagonals, thetas)
@@ -206,7 +208,7 @@ def test_diagonals_are_those_of_the_hessians(loss: str, form: Any, intercept: bo
 def test_rough_rows_are_nearly_the_rows(loss: str, form: Any) -> None:
     made = make_loss(loss)
     codes = np.arange(len(X)) % made.classes
-    rows = checked_rows(form(9.0 * X), made.targets(codes), norm_bound=2.0, intercept=True)
+    rows = checked_rows(form(9.0 * X), made.targets(codes), norm_bound=2.0, constant=2.0)
     risk = RegularizedRisk(made, 1e-3, 1.0)
     thetas = np.random.default_rng().normal(size=(3, risk.parameters(rows.m)))
     (whole,), (rough,) = (each.sum(risk.gradients, thetas) for each in (rows, rows.rough()))

@@ -71,7 +71,7 @@ def test_without_persons_the_budget_is_a_rows() -> None:
 
 
 def test_an_intercept_beside_a_constant_is_dropped_and_its_noise_saved() -> None:
-    """The constant column makes rows longer by sqrt(2), and so the noise."""
+    """The constant column makes rows longer by sqrt(1.25), and so the noise."""
     data = table()
     dropped = fit_table(LogisticRegression(1.0, regularization=0.1), PLAIN, data)
     x, y = PLAIN.encode(data)
@@ -79,7 +79,7 @@ def test_an_intercept_beside_a_constant_is_dropped_and_its_noise_saved() -> None
     assert not dropped.fit_intercept
     assert dropped.intercept_.tolist() == [0.0]
     scales = [model.guarantee_.event.scale for model in (kept, dropped)]
-    assert scales[0] / scales[1] == pytest.approx(np.sqrt(2), rel=0.2)
+    assert scales[0] / scales[1] == pytest.approx(np.sqrt(1.25), rel=0.05)
 
 
 def test_an_intercept_stays_where_no_constant_is_left() -> None:

@@ -86,7 +86,39 @@ def test_without_an_intercept_the_norm_bound_is_the_users() -> None:
     assert bare.intercept_ == [0.0]
     event = bare.guarantee_.event
     assert event.sensitivity == 2.0  # 2 L R with R = 1
-    assert LogisticRegression(1.0).fit(x, y).guarantee_.event.sensitivity == 2.0 * np.sqrt(2.0)
+    assert LogisticRegression(1.0).fit(x, y).guarantee_.event.sensitivity == 2.0 * np.sqrt(1.25)
+
+
+@pytest.mark.parametrize("model_class", [LogisticRegression, LinearSVC])
+@pytest.mark.parametrize("constant", [0.25, 0.5, 1.0, 3.0])
+def test_the_noise_pays_for_the_declared_constant(model_class: Any, constant: float) -> None:
+    """The mechanism sees rows of norm ``sqrt(1 + c^2) B`` and no longer ones."""
+    x, y = two_classes()
+    model = model_class(1.0, constant=constant, norm_bound=2.0, insecure_seed=3)
+    longest = 2.0 * np.hypot(1.0, constant)
+    assert model.planned(*x.shape).mechanism.norm_bound == pytest.approx(longest)
+    rows = model.prepare(100.0 * x, y).rows  # every row is clipped
+    entries = np.concatenate([block.scores(np.eye(rows.m)) for block, _ in rows.blocks()])
+    assert np.linalg.norm(entries, axis=1).max() == pytest.approx(longest, rel=1e-9)
+
+
+def test_the_intercept_is_in_the_units_of_the_score() -> None:
+    """Hardly penalized and hardly noisy, any constant finds the same model."""
+    x, y = two_classes(4000)
+    found = [
+        LogisticRegression(900.0, constant=c, regularization=1e-5, insecure_seed=1).fit(x, y)
+        for c in (0.3, 1.0)
+    ]
+    assert found[0].intercept_ == pytest.approx(found[1].intercept_, abs=0.05)
+    at_zero = found[0].decision_function(np.zeros((1, x.shape[1])))
+    assert at_zero == pytest.approx(found[0].intercept_)
+
+
+@pytest.mark.parametrize("bad", [0.0, -0.5, np.nan, np.inf, "half", None, True])
+def test_an_impossible_constant_is_refused(bad: Any) -> None:
+    x, y = two_classes()
+    with pytest.raises(DeclarationError, match="constant must be a positive finite number"):
+        LogisticRegression(1.0, constant=bad).fit(x, y)
 
 
 def test_class_weights_are_paid_for() -> None:

@@ -30,7 +30,7 @@ def test_the_printed_noise_of_a_coefficient_holds_on_a_one_hot_table() -> None:
     (claim,) = re.findall(r"noise in a coefficient +at most ± ([\d.e-]+) in 95", proved)
     assert "one-hot columns do not" in rough
     release = made.declared.release
-    rows = checked_rows(x, release.loss.targets(y), norm_bound=1.0, intercept=True)
+    rows = checked_rows(x, release.loss.targets(y), norm_bound=1.0, constant=0.5)
     drawn = release.sample(rows, fits)
     strayed = np.abs(drawn - np.median(drawn, axis=0)) > float(claim)
     allowed = binom.isf(1e-6 / drawn.shape[1], fits, 0.05)

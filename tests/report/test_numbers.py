@@ -105,7 +105,7 @@ def test_posteriors(budget: PureDP | ApproxDP | ZCDP) -> None:
 
 def _rows(released: ReportedModel, x: np.ndarray, y: np.ndarray) -> Any:
     loss = ReleasedModel.of(released.model).mechanism.loss
-    return checked_rows(x, loss.targets(y), norm_bound=1.0, intercept=True)
+    return checked_rows(x, loss.targets(y), norm_bound=1.0, constant=0.5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -193,7 +193,7 @@ def test_what_the_page_says_of_noise_holds_on_a_one_hot_table(budget: PureDP | Z
 
 def _without_noise(released: ReportedModel, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The minimizer without noise, by another library."""
-    wide = np.column_stack([x, np.ones(len(x))])
+    wide = np.column_stack([x, np.full(len(x), 0.5)])
     strength = 1.0 / (len(x) * released.design.risk.regularization)
     plain = Plain(C=strength, fit_intercept=False, tol=1e-8, max_iter=5000).fit(wide, y)
     return plain.coef_[0, :-1]
