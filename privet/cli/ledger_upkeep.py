@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privet.cli.ledger_commands import Place
 from privet.cli.options import Json, command, ledger_url, open_ledger
 from privet.cli.printing import as_json, facts
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
 
 
 def migrate(place: Place, json: Json = False) -> None:
@@ -66,26 +70,51 @@ def adopt(
     head: Annotated[
         str | None, typer.Option(help="A head kept elsewhere, which must be in the ledger.")
     ] = None,
+    reason: Annotated[str, typer.Option(help="Why, in a few words, for the ledger.")] = "",
+    lost: Annotated[
+        list[Path] | None,
+        typer.Option(help="A released file whose charge is not in the ledger: charged again."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Go on with a ledger whose server was replaced by another.
+    """Go on with a copy of a ledger: a restored backup, a moved file, a promoted replica.
 
-    A replica that was promoted or a backup that was restored may lack the newest charges, and the
-    old server may still be charged: see that it is not, and give a head that was kept. The ledger
-    is verified, gets a new identity and is charged from here on.
+    It may lack the newest charges, and the original may still be charged: see that it is not, give
+    a head that was kept, and name with --lost every file that was released since. The ledger is
+    verified, gets a new identity in an entry that tells of it, and is charged from here on.
     """
     ledger = open_ledger(place)
-    ledger.verify(head)
-    identity = ledger.adopt()
+    identity = ledger.adopt(reason, head)
+    again = [str(each) for each in lost or () if _charged_again(ledger, each)]
     if json:
-        as_json({"ledger": ledger.place, "identity": identity, "head": ledger.head()})
+        told = {"ledger": ledger.place, "identity": identity, "head": ledger.head()}
+        as_json({**told, "charged_again": again})
     else:
         facts([("Adopted", ledger.place), ("Identity", identity), ("Head", ledger.head())])
+        facts([("Charged", f"{each}, whose entry is not in this ledger") for each in again])
+
+
+def _charged_again(ledger: Ledger, file: Path) -> bool:
+    """Charge what a released file had paid for, unless its entry is there."""
+    from privet.cli.verify_commands import released_file
+
+    released = released_file(file)
+    receipt = released.guarantee.receipt
+    if receipt is None or ledger.knows(receipt):
+        return False
+    number = ledger.reserve(receipt.dataset, released.guarantee.event, key=f"lost {receipt.head}")
+    named = [] if released.digest is None else [released.digest]
+    ledger.settle(number, named, released.guarantee.persons)
+    return True
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     command(app, export, "privet ledger export budget.db > entries.jsonl")
     command(app, migrate, "privet ledger migrate budget.db")
-    command(app, adopt, "privet ledger adopt postgresql://owner@host/database --head 3f2a...")
+    command(
+        app,
+        adopt,
+        "privet ledger adopt budget.db --head 3f2a... --reason 'restored from the backup of May'",
+    )
     command(app, roles, "privet ledger roles postgresql://owner@host/database --apply")

@@ -7,6 +7,9 @@ fits.py      what would be admitted now, in every number
 entry.py     one line of the ledger and its hash
 entries.py   reading and appending entries inside a transaction
 verify.py    replaying a ledger from its first entry
+binding.py   whether a released file and its entry name each other
+memory.py    what was last seen of a ledger; beside.py keeps it beside a file
+place.py     whether all who charge a file meet there: links, mounts, locks
 store.py     what a database must give; sqlite.py and postgres.py give it, stores.py chooses
 postgres_connection.py, postgres_tables.py, guard.sql, postgres_roles.py   what a server needs
 """

@@ -91,6 +91,7 @@ class Entries:
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
+        self.appended: Entry | None = None  # the newest that this transaction wrote
 
     def account(self, dataset: str, kind: str = "", key: str | None = None) -> Account:
         """The account of an open data set, and its entry of this kind and key if there is one."""
@@ -172,6 +173,7 @@ class Entries:
             ledger=ledger,
         )
         self._transaction.insert(entry)
+        self.appended = entry
         return entry
 
     def _select(self, sql: str, **values: Any) -> list[Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from privet.ledger.binding import Finding, release_findings
 from privet.ledger.entries import Account, Entries
 from privet.ledger.entry import GENESIS, Entry, checked_name, drawn, is_digest, totals_text
 from privet.ledger.fits import Fits
+from privet.ledger.memory import check_own, note_own
 from privet.ledger.store import (
     FORMAT,
     SQLITE,
@@ -92,7 +94,7 @@ class Ledger:
         terms = declared_terms(cap, parts, group)
         body, totals = canonical(terms.to_json()), totals_text(terms.nothing())
         checked_name("dataset", dataset)
-        with self._store.writing(create=True) as entries:
+        with self._writing(create=True) as entries:
             newest = entries.before_opening(dataset)
             entries.append(newest, dataset, "open", key=dataset, body=body, totals=totals)
 
@@ -109,7 +111,7 @@ class Ledger:
         if key is not None:
             checked_name("key", key)
         body = event.canonical()
-        with self._store.writing() as entries:
+        with self._writing() as entries:
             account = entries.account(dataset, "reserve", key)
             if account.known is not None:
                 return _same(entries, account.known, body, part)
@@ -146,7 +148,7 @@ class Ledger:
             raise DeclarationError("released must be a list of SHA-256 digests, in hexadecimal.")
         named = {"released": list(released)} if released else {}
         body = {"reservation": number, **named, **({"persons": persons} if persons else {})}
-        with self._store.writing() as entries:
+        with self._writing() as entries:
             found = entries.reservation(number)
             if found.settled is not None:
                 raise LedgerError(f"Reservation {number} is settled already.")
@@ -231,10 +233,14 @@ class Ledger:
 
         Every hash is computed anew, every event priced anew and every sum added up under its cap.
         With a ``head`` or a ``Receipt`` that was kept elsewhere, also that its entry is still
-        there, which finds a ledger that was rolled back, cut off at its end or replaced.
+        there, which finds a ledger that was rolled back, cut off at its end or replaced. The same
+        is found where this machine remembers an entry that is not there (``privet.ledger.memory``).
         """
         self._store.check()
-        verify_entries(self.entries(), head)
+        with self._store.reading() as entries:
+            verify_entries(entries.all(), head)
+            self._store.compare(entries)
+            check_own(entries)
 
     def findings(self, guarantee: Guarantee, digest: str | None) -> list[Finding]:
         """Whether a released file and its entry name each other; see ``privet.ledger.binding``.
@@ -265,19 +271,35 @@ class Ledger:
                 entries.append(newest, "", "migrate", key=FORMAT, body=body, totals="[]")
         return found
 
-    def adopt(self) -> str:
-        """Go on with a ledger that was moved: it gets a new identity, which is returned.
+    def adopt(self, reason: str = "", head: str | Receipt | None = None) -> str:
+        """Go on with a copy, a restored backup or a promoted replica, which charges refuse.
 
-        A server that took the place of another is refused until then, since it may lack charges
-        (``docs/postgres.md``). Verify the ledger against a head that was kept first.
+        The ledger is verified, against ``head`` if one was kept. An entry tells where it came from
+        and the ``reason``, for every reader to see, and gives it a new identity, which is returned:
+        it is another ledger from here on. What was charged after the copy was made is not in it:
+        charge it again, for each release that was made since.
         """
+        if reason:
+            checked_name("reason", reason)
         with self._store.adopting() as entries:
-            newest, identity = entries.newest(), drawn()
-            body = canonical({"from": None if newest is None else newest.ledger})
+            before = entries.all()
+            verify_entries(before, head)
+            newest, identity = before[-1] if before else None, drawn()
+            told = {"from": None if newest is None else newest.ledger}
+            body = canonical({**told, **({"reason": reason} if reason else {})})
             entries.append(
                 newest, "", "adopt", key=identity, body=body, totals="[]", ledger=identity
             )
+        note_own(entries.appended)
         return identity
+
+    @contextmanager
+    def _writing(self, *, create: bool = False) -> Iterator[Entries]:
+        """A transaction on the ledger that this user has seen last, and remembers afterwards."""
+        with self._store.writing(create=create) as entries:
+            check_own(entries, tidy=True)
+            yield entries
+        note_own(entries.appended)
 
     def _account(self, dataset: str) -> Account:
         with self._store.reading() as entries:

@@ -111,6 +111,9 @@ class PostgresStore:
     def check(self) -> None:
         """A server checks its own pages."""
 
+    def compare(self, entries: Entries) -> None:
+        """A server remembers nothing apart from its tables."""
+
     @contextmanager
     def _transaction(self, *, create: bool = False) -> Iterator[PostgresConnection]:
         """A transaction that is durable when it is left."""

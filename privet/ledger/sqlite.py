@@ -26,8 +26,10 @@ from typing import Any
 from privet._files import canonical
 from privet.errors import LedgerError
 from privet.ledger import store
+from privet.ledger.beside import Beside
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
+from privet.ledger.place import refuse_place
 from privet.ledger.store import FIRST_FORMAT, FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT
 
 #: Written into the file's header: "priv", and the number of the format.
@@ -83,6 +85,10 @@ class SqliteStore:
 
     path: Path
 
+    @property
+    def _beside(self) -> Beside:
+        return Beside(self.path)
+
     @contextmanager
     def reading(self) -> Iterator[Entries]:
         """One consistent view."""
@@ -95,32 +101,47 @@ class SqliteStore:
             self._expect_today(connection)
             yield Entries(SqliteTransaction(connection))
 
-    @contextmanager
-    def writing(self, *, create: bool = False) -> Iterator[Entries]:
+    def writing(self, *, create: bool = False) -> AbstractContextManager[Entries]:
         """One exclusive, durable transaction."""
-        with self._connected(create=create) as connection, self._exclusive(connection):
-            if create and self._format(connection) is None:
-                for statement in (_CREATE, _INDEX, *_MARK):
-                    connection.execute(statement)
-            self._expect_today(connection)
-            yield Entries(SqliteTransaction(connection))
+        return self._writing(create=create)
 
     def adopting(self) -> AbstractContextManager[Entries]:
-        """A file knows no other home than its path."""
-        return self.writing()
+        """As ``writing``, of any file: what was remembered of it is forgotten."""
+        return self._writing(adopt=True)
+
+    @contextmanager
+    def _writing(self, *, create: bool = False, adopt: bool = False) -> Iterator[Entries]:
+        with self._connected(create=create) as connection:
+            entries = Entries(SqliteTransaction(connection))
+            with self._exclusive(connection):
+                refuse_place(self.path)
+                if create and self._format(connection) is None:
+                    self._beside.expect_none()
+                    for statement in (_CREATE, _INDEX, *_MARK):
+                        connection.execute(statement)
+                    self._beside.start()
+                self._expect_today(connection)
+                if not adopt:
+                    self._beside.check(entries)
+                yield entries
+            self._beside.note(entries.appended, anew=adopt)
 
     @contextmanager
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
         """One exclusive transaction on a file of any known format."""
-        with self._connected() as connection, self._exclusive(connection):
-            found = self._format(connection)
-            if found is None:
-                raise LedgerError(FOREIGN.format(place=self.path.name))
-            if found == FIRST_FORMAT:
-                _add_parts(connection)
-            if found != FORMAT:
-                _add_identity(connection)
-            yield Entries(SqliteTransaction(connection)), found
+        with self._connected() as connection:
+            entries = Entries(SqliteTransaction(connection))
+            with self._exclusive(connection):
+                refuse_place(self.path)
+                found = self._format(connection)
+                if found is None:
+                    raise LedgerError(FOREIGN.format(place=self.path.name))
+                if found == FIRST_FORMAT:
+                    _add_parts(connection)
+                if found != FORMAT:
+                    _add_identity(connection)
+                yield entries, found
+            self._beside.note(entries.appended, anew=True)
 
     def check(self) -> None:
         """SQLite's own check of the file's pages."""
@@ -128,6 +149,10 @@ class SqliteStore:
             found = _only(connection, "PRAGMA quick_check(1)")
         if found != "ok":
             raise LedgerError(f"The file of the ledger {self.path.name} is damaged: {found}.")
+
+    def compare(self, entries: Entries) -> None:
+        """With what is remembered beside the file."""
+        self._beside.compare(entries)
 
     # -- connections ---------------------------------------------------------------------------
 
@@ -242,7 +267,9 @@ class SqliteStore:
                 f"{log.name} is what remains of a ledger whose file is gone. Restore "
                 f"{self.path.name} beside it; do not start anew."
             )
-        if not create:
+        if create:
+            self._beside.expect_none()
+        else:
             raise LedgerError(NOT_THERE.format(place=self.path.name))
 
     # -- format --------------------------------------------------------------------------------

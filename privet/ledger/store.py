@@ -58,6 +58,9 @@ class Store(Protocol):
     def upgrading(self) -> AbstractContextManager[tuple[Entries, str]]:
         """As ``writing``, of any known format, which is told, with the tables of today's."""
 
+    def compare(self, entries: Entries) -> None:
+        """Raise ``LedgerError`` where its place remembers entries that the ledger lacks."""
+
     def check(self) -> None:
         """Raise ``LedgerError`` where the database itself finds that it is damaged."""
 

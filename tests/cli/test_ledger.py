@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from privet import Ledger
+from privet.ledger.memory import FOLDER
 from tests.cli.people import misused, refused, run
 from tests.strategies import pure_event
 
@@ -76,7 +77,9 @@ def test_parts_that_overlap_are_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_file_knows_its_entry(people: Path, tmp_path: Path) -> None:
+def test_a_model_file_knows_its_entry(
+    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger, model = tmp_path / "b.db", tmp_path / "m.privet"
     run("ledger", "open", ledger, "people", "--epsilon", 2)
     trained = run(
@@ -91,6 +94,9 @@ def test_a_model_file_knows_its_entry(people: Path, tmp_path: Path) -> None:
     connection.execute("DELETE FROM entries WHERE sequence > 1")
     connection.commit()
     connection.close()
+    refused(run("ledger", "verify", ledger), "rolled back")  # this machine remembers
+    monkeypatch.setenv(FOLDER, str(tmp_path / "another machine"))
+    ledger.with_name("b.db-head").unlink()
     assert run("ledger", "verify", ledger).exit_code == 0
     refused(run("ledger", "verify", ledger, "--model", model), "rolled back")
 

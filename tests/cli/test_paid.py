@@ -128,7 +128,7 @@ def test_a_good_run_leaves_nothing_behind(people: Path, tmp_path: Path, ledger: 
     out = tmp_path / "model.privet"
     assert run(*train(people, out, *charged(ledger))).exit_code == 0
     assert {each.name for each in tmp_path.iterdir()} <= {
-        *("budget.db", "budget.db-wal", "budget.db-shm", "model.privet")
+        *("budget.db", "budget.db-head", "budget.db-wal", "budget.db-shm", "model.privet")
     }
 
 

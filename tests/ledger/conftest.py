@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from privet import Ledger
+from privet.ledger.beside import Beside
+from privet.ledger.memory import FOLDER
 from tests import postgres
 
 _NUMBERS = count()
@@ -45,6 +47,18 @@ def url(request: pytest.FixtureRequest) -> str:
 def ledger(url: str) -> Ledger:
     """A ledger that does not exist yet."""
     return Ledger(url)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ledger], None]:
+    """Forget what this machine remembers of a ledger: as another one would see it."""
+
+    def forget(ledger: Ledger) -> None:
+        monkeypatch.setenv(FOLDER, str(tmp_path / f"state-{next(_NUMBERS)}"))
+        if ledger.url.startswith("sqlite"):
+            Beside(ledger.path).note(ledger.entries()[-1], anew=True)
+
+    return forget
 
 
 @pytest.fixture

@@ -268,9 +268,14 @@ def test_16_a_deleted_entry_is_named(people: Ledger, tamper: Tamper) -> None:
         people.verify()
 
 
-def test_16_a_cut_tail_is_named_by_what_was_kept_elsewhere(people: Ledger, tamper: Tamper) -> None:
+def test_16_a_cut_tail_is_named_by_what_was_kept_elsewhere(
+    people: Ledger, tamper: Tamper, elsewhere: Callable[[Ledger], None]
+) -> None:
     _, kept = spend(people, 0.25, 0.25)
     tamper("DELETE FROM {table} WHERE sequence > 3")
+    with pytest.raises(LedgerError, match="rolled back"):  # this machine remembers
+        people.verify()
+    elsewhere(people)
     people.verify()  # a shorter chain is a chain
     with pytest.raises(LedgerError, match="cut off at its end: the receipt is of entry 5"):
         people.verify(kept)
@@ -278,9 +283,14 @@ def test_16_a_cut_tail_is_named_by_what_was_kept_elsewhere(people: Ledger, tampe
         people.verify(kept.head)
 
 
-def test_16_a_tail_that_was_cut_and_grown_anew_is_named(people: Ledger, tamper: Tamper) -> None:
+def test_16_a_tail_that_was_cut_and_grown_anew_is_named(
+    people: Ledger, tamper: Tamper, elsewhere: Callable[[Ledger], None]
+) -> None:
     first, kept = spend(people, 0.25, 0.25)
     tamper("DELETE FROM {table} WHERE sequence > 3")
+    with pytest.raises(LedgerError, match="rolled back"):  # this machine remembers
+        spend(people, 0.5)
+    elsewhere(people)
     spend(people, 0.5)
     people.verify(first)
     with pytest.raises(LedgerError, match="its entry 5 is not the one on the receipt"):
@@ -336,7 +346,11 @@ def test_16_a_chain_hashed_anew_must_still_add_up(people: Ledger, tamper: Tamper
 
 @pytest.mark.parametrize(("less", "adds_up"), [(1e-11, True), (1e-8, False), (5e-7, False)])
 def test_16_no_more_than_a_billionth_of_a_step_is_forgiven(
-    people: Ledger, tamper: Tamper, less: float, adds_up: bool
+    people: Ledger,
+    tamper: Tamper,
+    elsewhere: Callable[[Ledger], None],
+    less: float,
+    adds_up: bool,
 ) -> None:
     """Another machine may round a price otherwise; nobody may charge a millionth less."""
     spend(people, 0.25)
@@ -345,6 +359,7 @@ def test_16_no_more_than_a_billionth_of_a_step_is_forgiven(
     smaller = totals.replace("0.25", f"{0.25 * (1.0 - less):.20f}")
     rehash(people, tamper, {2: {"totals_text": smaller}, 3: {"totals_text": smaller}})
     if adds_up:
+        elsewhere(people)
         people.verify()
         return
     with pytest.raises(LedgerError, match="Entry 2 of the ledger does not add up"):

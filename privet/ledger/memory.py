@@ -1,0 +1,149 @@
+"""What was last seen of a ledger, kept apart from it: so that a roll-back or a second copy is seen.
+
+A file of heads has one line for each entry that was written, its number and its hash, and now and
+then only the newest are kept. A ledger that does not have these very entries was rolled back, has
+lost entries, or is a copy while another copy was charged: it is not charged until somebody has
+taken it over (``Ledger.adopt``). There are two such files:
+
+beside the ledger's file     ``budget.db-head``: also the number (inode) of the file itself, which
+                             a copy does not have
+in the user's own folder     one for each ledger, files and servers alike, by its identity
+
+A line is written after the commit and before the charge is granted: what is missing in the ledger
+was granted, what is missing here was not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from privet._files import sync, write_whole
+from privet.errors import LedgerError
+from privet.ledger.entries import Entries
+from privet.ledger.entry import Entry
+
+#: Names the user's own folder in place of the system's choice.
+FOLDER = "PRIVET_STATE"
+_LEAD = "privet-heads-1"
+_LINE = re.compile(r"([1-9][0-9]{0,17}) ([0-9a-f]{64})", re.ASCII)
+_IDENTITY = re.compile("[0-9a-f]{32}", re.ASCII)
+#: Beyond this size only the newest head is kept.
+_LARGEST = 1 << 16
+_TAKE_OVER = (
+    "If it is a backup that must go on, take it over with `privet ledger adopt`, which notes that "
+    "in the ledger."
+)
+
+
+@dataclass(frozen=True)
+class Heads:
+    """A file of heads. ``file`` in it is the number of the ledger's own file, where it has one."""
+
+    path: Path
+
+    def read(self) -> tuple[str, dict[int, str]]:
+        """The ledger file's number and the heads; raises where it cannot be trusted."""
+        lead, _, rest = self.path.read_bytes().decode("ascii", "replace").partition("\n")
+        name, _, file = lead.partition(" ")
+        heads: dict[int, str] = {}
+        lines = rest.split("\n")[:-1]  # a last line without its end was not granted
+        for line in lines:
+            found = _LINE.fullmatch(line)
+            if found is None or heads.setdefault(int(found[1]), found[2]) != found[2]:
+                raise self._damaged()
+        if name != _LEAD:
+            raise self._damaged()
+        return file, heads
+
+    def check(self, entries: Entries) -> str:
+        """Refuse a ledger without an entry that is noted here; returns its file's number."""
+        file, heads = self.read()
+        newest = max(heads, default=0)
+        if newest:
+            found = entries.numbered(newest)
+            if found is None or found.hash != heads[newest]:
+                raise LedgerError(
+                    f"The ledger was rolled back, has lost entries, or is a copy of one that was "
+                    f"charged elsewhere: entry {newest}, which {self.path} remembers, is not in "
+                    f"it. Nothing was released. {_TAKE_OVER}"
+                )
+        return file
+
+    def start(self, file: str, newest: Iterable[Entry] = ()) -> None:
+        """A new file, with the newest heads alone."""
+        lines = [f"{_LEAD} {file}", *(f"{entry.sequence} {entry.hash}" for entry in newest)]
+        write_whole(self.path, "".join(f"{line}\n" for line in lines), mode=0o644)
+
+    def note(self, entry: Entry) -> None:
+        """One more head, on disk when this returns."""
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(handle, f"{entry.sequence} {entry.hash}\n".encode())
+        finally:
+            os.close(handle)
+        sync(self.path)
+
+    def is_long(self) -> bool:
+        """Whether older heads may go, or a crash has left half of a line."""
+        with self.path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 1, 0))
+            return size > _LARGEST or file.read() != b"\n"
+
+    def _damaged(self) -> LedgerError:
+        return LedgerError(
+            f"{self.path} is damaged, or two copies of the ledger were charged: what it remembers "
+            f"cannot be compared with the ledger. Nothing was released. {_TAKE_OVER}"
+        )
+
+
+# -- the user's own folder -----------------------------------------------------------------------
+
+
+def own_heads(identity: str | None) -> Heads | None:
+    """Where this user remembers a ledger; None for a ledger without identity, or without a home."""
+    if identity is None or _IDENTITY.fullmatch(identity) is None:
+        return None
+    given = os.environ.get(FOLDER)
+    if given:
+        return Heads(Path(given) / identity)
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    except RuntimeError:  # nobody's home
+        return None
+    return Heads(Path(state) / "privet" / "ledgers" / identity)
+
+
+def check_own(entries: Entries, *, tidy: bool = False) -> None:
+    """Refuse a ledger that lacks what this user has seen in it.
+
+    ``tidy`` drops older heads where there are many: for who is alone with the ledger.
+    """
+    newest = entries.newest()
+    heads = None if newest is None else own_heads(newest.ledger)
+    if heads is None or newest is None:
+        return
+    try:
+        heads.check(entries)
+        if tidy and heads.is_long():
+            heads.start("-", [newest])
+    except OSError:  # nothing is remembered, or it cannot be read
+        return
+
+
+def note_own(entry: Entry | None) -> None:
+    """Remember an entry that was written; a folder that cannot be written remembers nothing."""
+    heads = None if entry is None else own_heads(entry.ledger)
+    if heads is None or entry is None:
+        return
+    with suppress(OSError):
+        if not heads.path.exists():
+            heads.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                write_whole(heads.path, f"{_LEAD} -\n", replace=False)
+        heads.note(entry)
