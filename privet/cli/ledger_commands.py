@@ -12,7 +12,7 @@ from privet.cli.printing import as_json, clean, facts, table
 
 if TYPE_CHECKING:
     from privet.ledger import Entry, Fits, Ledger, Terms
-    from privet.ledger.binding import Finding
+    from privet.ledger.binding import BindingFinding
 
 app = typer.Typer(
     help="Keep account of what releases from a data set have cost.",
@@ -275,7 +275,7 @@ def verify(
         facts([("Intact", f"{count} entries"), ("Head", ledger.head()), *found])
 
 
-def _named(ledger: Ledger, model: Path) -> list[Finding]:
+def _named(ledger: Ledger, model: Path) -> list[BindingFinding]:
     """What the ledger says of a released file, which must hold."""
     from privet.cli.verify_commands import released_file
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privet._files import canonical, file_digest, write_whole
-from privet.cli.options import Force, Json, command
+from privet.cli.options import Force, Json, command, required
 from privet.cli.printing import as_json, facts, free_place
 from privet.errors import DataError, DeclarationError, MissingExtra
 
 if TYPE_CHECKING:
-    from privet.ledger.binding import Finding
+    from privet.ledger.binding import BindingFinding
 
 FORMAT = "privet-signature-1"
 ENDING = ".sig"
@@ -47,8 +47,7 @@ def sign(
     if new_key is not None:
         made = {"key": str(new_key), "public": str(_make(new_key))}
     else:
-        assert file is not None
-        assert key is not None
+        file, key = required(file, "FILE"), required(key, "--key")
         place = out or file.with_name(file.name + ENDING)
         free_place(place, force=force)
         write_whole(place, _signature(file, key), replace=force, mode=0o644)
@@ -59,13 +58,13 @@ def sign(
         facts([(name.capitalize(), told) for name, told in made.items()])
 
 
-def signature_finding(file: Path, public: Path, signature: Path | None) -> Finding:
+def signature_finding(file: Path, public: Path, signature: Path | None) -> BindingFinding:
     """Whether the key has signed the file."""
-    from privet.ledger.binding import Finding
+    from privet.ledger.binding import BindingFinding
 
     place = signature or file.with_name(file.name + ENDING)
     if not place.exists():
-        return Finding("signature", False, f"there is no signature at {place.name}")
+        return BindingFinding("signature", False, f"there is no signature at {place.name}")
     try:
         told = loads(place.read_bytes())
         seal = bytes.fromhex(told["signature"])
@@ -73,13 +72,15 @@ def signature_finding(file: Path, public: Path, signature: Path | None) -> Findi
     except (ValueError, KeyError, TypeError, RecursionError):
         known = False
     if not known:
-        return Finding("signature", False, f"{place.name} is not a signature that Privet wrote")
+        return BindingFinding(
+            "signature", False, f"{place.name} is not a signature that Privet wrote"
+        )
     invalid = _cryptography().exceptions.InvalidSignature
     try:
         _public_key(public).verify(seal, _message(file_digest(file)))
     except invalid:
-        return Finding("signature", False, f"{public.name} has not signed this file")
-    return Finding("signature", True, f"signed by {public.name}")
+        return BindingFinding("signature", False, f"{public.name} has not signed this file")
+    return BindingFinding("signature", True, f"signed by {public.name}")
 
 
 def _signature(file: Path, key: Path) -> str:

@@ -18,7 +18,7 @@ from privet.cli.options import Json, command, open_ledger
 from privet.cli.printing import as_json, facts
 
 if TYPE_CHECKING:
-    from privet.ledger.binding import Finding
+    from privet.ledger.binding import BindingFinding
     from privet.privacy.guarantee import Guarantee
 
 EXAMPLE = "privet verify model.privet --ledger budget.db --key curator.pub"
@@ -105,33 +105,33 @@ class Asked:
     signature: Path | None
 
 
-def _promise(asked: Asked) -> Iterator[Finding]:
+def _promise(asked: Asked) -> Iterator[BindingFinding]:
     """The file is whole (it was read), and promises something."""
-    from privet.ledger.binding import Finding
+    from privet.ledger.binding import BindingFinding
 
     promise = asked.released.guarantee
-    yield Finding("file", True, f"a whole file of kind {asked.released.kind}")
-    yield Finding("promise", promise.private, str(promise))
+    yield BindingFinding("file", True, f"a whole file of kind {asked.released.kind}")
+    yield BindingFinding("promise", promise.private, str(promise))
 
 
-def _paid(asked: Asked) -> Iterator[Finding]:
+def _paid(asked: Asked) -> Iterator[BindingFinding]:
     """The ledger is whole, and its entry and the file name each other."""
     from privet.errors import LedgerError
-    from privet.ledger.binding import Finding
+    from privet.ledger.binding import BindingFinding
 
     if asked.ledger is None:
         return
     ledger = open_ledger(asked.ledger)
     try:
         ledger.verify()
-        yield Finding("ledger", True, "every entry's hash and sum was computed anew")
+        yield BindingFinding("ledger", True, "every entry's hash and sum was computed anew")
     except LedgerError as error:
-        yield Finding("ledger", False, str(error))
+        yield BindingFinding("ledger", False, str(error))
         return
     yield from ledger.findings(asked.released.guarantee, asked.released.digest)
 
 
-def _signed(asked: Asked) -> Iterator[Finding]:
+def _signed(asked: Asked) -> Iterator[BindingFinding]:
     """The curator's key has signed these very bytes."""
     from privet.cli.sign import signature_finding
 
@@ -140,7 +140,7 @@ def _signed(asked: Asked) -> Iterator[Finding]:
 
 
 #: Every check, in the order in which they are told.
-CHECKS: tuple[Callable[[Asked], Iterator[Finding]], ...] = (_promise, _paid, _signed)
+CHECKS: tuple[Callable[[Asked], Iterator[BindingFinding]], ...] = (_promise, _paid, _signed)
 
 
 def verify(

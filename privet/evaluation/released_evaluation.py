@@ -232,10 +232,9 @@ class Evaluation:
             import pandas as pd
         except ImportError as error:
             raise MissingExtra("to_frame needs pandas; to_json does not.") from error
-        return pd.DataFrame(
-            [(m.measure, m.of, m.estimate, m.lower, m.upper) for m in self.measures],
-            columns=["measure", "of", "estimate", "lower", "upper"],
-        ).astype({"estimate": float})
+        columns = ["measure", "of", "estimate", "lower", "upper"]
+        rows = pd.DataFrame([asdict(each) for each in self.measures], columns=columns)
+        return rows.astype({"estimate": float})
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; ``json.dumps`` takes them.
@@ -251,7 +250,7 @@ class Evaluation:
             "n": self.n,
             "level": self.level,
             "on_training_rows": self.on_training_rows,
-            "classes": [_plain(label) for label in self.classes],
+            "classes": list(self.classes),
             "measures": [asdict(each) for each in self.measures],
             "counts": self.counts,
             "guarantee": self.guarantee.to_json(),
@@ -314,12 +313,8 @@ class Evaluation:
         wide = max(len(m.measure) for m in self.measures)
         what = max(len(m.of) for m in self.measures)
         lines = [f"{m.measure:<{wide}}  {m.of:<{what}}  {m}" for m in self.measures]
-        note = self.note()
-        return "\n".join([self.headline(), "", *lines, *(("", note) if note else ())])
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
+        lines += ["", self.note()] if self.note() else []
+        return "\n".join([self.headline(), "", *lines])
 
 
 def evaluation_from_json(record: Any) -> Evaluation:
@@ -327,7 +322,7 @@ def evaluation_from_json(record: Any) -> Evaluation:
     try:
         if (record["format"], record["version"]) != (FORMAT, VERSION):
             raise ValueError("another format")
-        found = Evaluation(
+        return Evaluation(
             n=int(record["n"]),
             level=float(record["level"]),
             measures=tuple(_measure(each) for each in record["measures"]),
@@ -340,15 +335,13 @@ def evaluation_from_json(record: Any) -> Evaluation:
         raise DataError(
             "This is not an evaluation that this Privet wrote: privet evaluate --out writes one."
         ) from error
-    return found
 
 
 def _measure(record: dict[str, Any]) -> Measure:
-    told = record["estimate"]
     found = Measure(
         str(record["measure"]),
         str(record["of"]),
-        None if told is None else float(told),
+        None if record["estimate"] is None else float(record["estimate"]),
         float(record["lower"]),
         float(record["upper"]),
     )

@@ -21,7 +21,7 @@ from privet.privacy.kinds import event_from_json
 _OLD = "the entry was written before entries named what was released"
 
 
-class Finding(NamedTuple):
+class BindingFinding(NamedTuple):
     """One thing that was checked."""
 
     check: str
@@ -31,36 +31,36 @@ class Finding(NamedTuple):
 
 def release_findings(
     entries: Entries, guarantee: Guarantee, digest: str | None
-) -> Iterator[Finding]:
+) -> Iterator[BindingFinding]:
     """What a ledger says of a release with this guarantee and digest; stops where it says no."""
     settled = _settled(entries, guarantee)
-    if isinstance(settled, Finding):
+    if isinstance(settled, BindingFinding):
         yield settled
         return
-    yield Finding("receipt", True, f"entry {settled.sequence} settles this release")
+    yield BindingFinding("receipt", True, f"entry {settled.sequence} settles this release")
     reserved = entries.numbered(int(settled.body["reservation"]))
     yield _claim(reserved, guarantee)
     yield _persons(settled, guarantee)
     yield _numbers(settled, digest)
 
 
-def _settled(entries: Entries, guarantee: Guarantee) -> Entry | Finding:
+def _settled(entries: Entries, guarantee: Guarantee) -> Entry | BindingFinding:
     """The entry on the receipt, or why there is none that could settle a release."""
     receipt = guarantee.receipt
     if receipt is None:
-        return Finding(
+        return BindingFinding(
             "receipt", False, "the file carries no receipt: it was made without a ledger"
         )
     found = entries.numbered(receipt.sequence)
     if found is None or found.receipt != receipt:
-        return Finding(
+        return BindingFinding(
             "receipt",
             False,
             f"entry {receipt.sequence} is not the one on the receipt: the ledger was rolled back, "
             "or the release was charged to a copy or to another ledger",
         )
     if found.kind != "settle":
-        return Finding(
+        return BindingFinding(
             "receipt",
             False,
             f"entry {receipt.sequence} is no settlement but of kind {found.kind!r}: nothing was "
@@ -69,17 +69,17 @@ def _settled(entries: Entries, guarantee: Guarantee) -> Entry | Finding:
     return found
 
 
-def _claim(reserved: Entry | None, guarantee: Guarantee) -> Finding:
+def _claim(reserved: Entry | None, guarantee: Guarantee) -> BindingFinding:
     """The event of the file is what was paid for, or one part of it; its curves are in it."""
     mine = guarantee.event.canonical()
     if reserved is None or reserved.kind != "reserve":
-        return Finding("claim", False, "the reservation that the entry settles is missing")
+        return BindingFinding("claim", False, "the reservation that the entry settles is missing")
     paid = event_from_json(reserved.body)
     if any(part.canonical() == mine for part in _with_parts(paid)):
-        return Finding(
+        return BindingFinding(
             "claim", True, f"{guarantee.event.claim} was paid by entry {reserved.sequence}"
         )
-    return Finding(
+    return BindingFinding(
         "claim",
         False,
         f"the file claims {guarantee.event.claim} by {guarantee.event.mechanism}, entry "
@@ -94,32 +94,32 @@ def _with_parts(event: Event) -> Iterator[Event]:
         yield from _with_parts(part)
 
 
-def _persons(settled: Entry, guarantee: Guarantee) -> Finding:
+def _persons(settled: Entry, guarantee: Guarantee) -> BindingFinding:
     """A promise to persons with several rows is not told as one to rows, or for fewer rows."""
     if guarantee.persons == 0:
-        return Finding("persons", True, "the promise is to rows")
+        return BindingFinding("persons", True, "the promise is to rows")
     if settled.ledger is None:
-        return Finding("persons", None, _OLD)
+        return BindingFinding("persons", None, _OLD)
     paid = int(settled.body.get("persons", 0))
     if 0 < paid <= guarantee.group:
-        return Finding("persons", True, f"the promise is to persons with up to {paid} rows")
+        return BindingFinding("persons", True, f"the promise is to persons with up to {paid} rows")
     told = f"to persons with up to {paid} rows" if paid else "to rows"
-    return Finding(
+    return BindingFinding(
         "persons",
         False,
         f"the file promises to persons with up to {guarantee.group} rows, the release was {told}",
     )
 
 
-def _numbers(settled: Entry, digest: str | None) -> Finding:
+def _numbers(settled: Entry, digest: str | None) -> BindingFinding:
     """The numbers in the file are those that were released."""
     if settled.ledger is None:
-        return Finding("numbers", None, _OLD)
+        return BindingFinding("numbers", None, _OLD)
     if digest is None:
-        return Finding("numbers", None, "such a file has no digest of its numbers")
+        return BindingFinding("numbers", None, "such a file has no digest of its numbers")
     if digest in settled.body.get("released", []):
-        return Finding("numbers", True, f"entry {settled.sequence} names these very numbers")
-    return Finding(
+        return BindingFinding("numbers", True, f"entry {settled.sequence} names these very numbers")
+    return BindingFinding(
         "numbers",
         False,
         f"entry {settled.sequence} names other numbers: those in the file are not what was "

@@ -12,7 +12,7 @@ from typing import Any
 from privet._files import canonical
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, declared_terms
-from privet.ledger.binding import Finding, release_findings
+from privet.ledger.binding import BindingFinding, release_findings
 from privet.ledger.entries import Account, Entries
 from privet.ledger.entry import GENESIS, Entry, checked_name, drawn, is_digest, totals_text
 from privet.ledger.fits import Fits
@@ -242,7 +242,7 @@ class Ledger:
             self._store.compare(entries)
             check_own(entries)
 
-    def findings(self, guarantee: Guarantee, digest: str | None) -> list[Finding]:
+    def findings(self, guarantee: Guarantee, digest: str | None) -> list[BindingFinding]:
         """Whether a released file and its entry name each other; see ``privet.ledger.binding``.
 
         ``digest`` is of the numbers in the file; None for a file that has none.

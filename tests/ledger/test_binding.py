@@ -19,7 +19,7 @@ from privet.errors import LedgerError
 from privet.evaluation import evaluate
 from privet.inference import confidence_intervals, fit_with_intervals, load_intervals
 from privet.kernels import KernelLogisticRegression
-from privet.ledger.binding import Finding
+from privet.ledger.binding import BindingFinding
 from privet.models import LargeMarginGaussian, fit_table
 from privet.models.digest import model_digest
 from privet.privacy.curves import PureCurve
@@ -47,7 +47,7 @@ def model(ledger: Ledger) -> LogisticRegression:
 
 
 def verdicts(ledger: Ledger, released: Any) -> dict[str, bool | None]:
-    found: list[Finding] = ledger.findings(released.guarantee, released.digest)
+    found: list[BindingFinding] = ledger.findings(released.guarantee, released.digest)
     return {each.check: each.holds for each in found}
 
 
