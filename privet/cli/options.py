@@ -226,8 +226,12 @@ class ModelFlags:
         typer.Option(help="A public weight, label=weight; may be repeated. The others weigh 1."),
     ] = None
     standardize: Annotated[
-        Literal["private"] | None,
-        typer.Option(help="Center and scale the encoded columns; part of the budget pays for it."),
+        Literal["none", "private", "unit", "whiten"] | None,
+        typer.Option(
+            help="How encoded columns are prepared; part of the budget pays for private and "
+            "whiten. Linear models choose by themselves; none keeps coefficients that intervals "
+            "can be about."
+        ),
     ] = None
     norm_bound: Annotated[
         float | None,
@@ -262,7 +266,8 @@ class ModelFlags:
             if self.class_weight
             else None,
         }
-        return {name: value for name, value in given.items() if value is not None}
+        found = {name: value for name, value in given.items() if value is not None}
+        return found | ({"standardize": None} if self.standardize == "none" else {})
 
 
 def weights(texts: Sequence[str], classes: Sequence[Any]) -> dict[Any, float]:

@@ -257,7 +257,7 @@ def _planned(
     options: dict[str, Any],
 ) -> tuple[Plan, int]:
     """The plan, and how many rows a person may have: from the flags, or as ``train`` would fit."""
-    from privet.models.raw_tables import for_schema
+    from privet.models.raw_tables import for_schema, prepared_for
     from privet.planning import plan as make
     from privet.schema import Schema
 
@@ -269,6 +269,7 @@ def _planned(
         return make(model.unfitted(None, **options), n=rows, d=width, classes=classes), 1
     declared = Schema.from_toml(schema)
     unfitted = for_schema(model.unfitted(declared.label.classes, **options), declared)
+    unfitted = prepared_for(unfitted, rows, declared.width)
     return make(unfitted, n=rows, d=declared.width), declared.group_size
 
 

@@ -180,6 +180,14 @@ def read_candidates(path: Path) -> list[dict[str, Any]]:
     return listed
 
 
+#: What the linear models do to encoded columns by themselves, and how to have it otherwise.
+PREPARED = {
+    "unit": "rows at norm 1, for accuracy; --standardize none where you want intervals",
+    "whiten": "rows at norm 1 and whitened, for accuracy; --standardize none where you want "
+    "intervals",
+}
+
+
 def show_released(
     model: PrivateLinearClassifier, out: Path, seconds: float | None, *, json: bool
 ) -> None:
@@ -194,6 +202,7 @@ def show_released(
                 "classes": model.classes_.tolist(),
                 "columns": int(model.n_features_in_),
                 "regularization": model.regularization_,
+                "standardize": model.standardize,
                 **({} if seconds is None else used),
             }
         )
@@ -204,6 +213,8 @@ def show_released(
         ("Guarantee", str(guarantee)),
         ("Theorem", guarantee.theorem),
     ]
+    if model.standardize in ("unit", "whiten"):
+        lines.append(("Columns", PREPARED[model.standardize]))
     if seconds is not None:
         most = "" if memory is None else f", at most {memory / 2**20:,.0f} MB of memory"
         lines.append(("Time", f"{seconds:.1f} s{most}"))

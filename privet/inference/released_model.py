@@ -237,8 +237,8 @@ def refuse_unsuited(model: object) -> None:
         raise DeclarationError(
             f"There are no intervals for {type(model).__name__}: they are for "
             "LogisticRegression, LinearSVC and LargeMarginGaussian, whose coefficients are numbers "
-            "about the columns or their products; use standardize=None or 'private', no feature "
-            "map."
+            "about the columns or their products; use standardize=None or 'private' "
+            "(privet train --standardize none), no feature map."
         )
     if isinstance(model, LargeMarginGaussian) and model.components != 1:
         raise DeclarationError(

@@ -43,7 +43,7 @@ from privet.models.standardize import (
     declared_ranges,
     staged_budget,
 )
-from privet.models.whiten import Whitening, refuse_pure
+from privet.models.whiten import Whitening, refuse_pure, worth_whitening
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
@@ -126,7 +126,7 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         """What is released before the fit, for a table with ``d`` columns."""
         if self.standardize not in (None, *get_args(Standardize)):
             raise DeclarationError(
-                "standardize must be None, 'private', 'unit' or 'whiten', got "
+                "standardize must be None, 'auto', 'private', 'unit' or 'whiten', got "
                 f"{self.standardize!r}."
             )
         if self.standardize != "private" and self.column_bounds is not None:
@@ -259,6 +259,27 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         return float(super().score(X, y, sample_weight))
 
     # -- schemas and files ---------------------------------------------------------------------
+
+    def preparation(self, n: int, d: int) -> Standardize | None:
+        """How ``n`` rows of ``d`` encoded columns are prepared where that is left to Privet.
+
+        Parameters
+        ----------
+        n, d : int
+            Rows and columns of the table.
+
+        Returns
+        -------
+        "unit", "whiten" or None
+            Gaussian noise is the same in every direction: rows get their full length, and alike
+            directions where the matrix would be more than its noise. Pure noise has the shape of
+            the declared domain, which this would bend: None.
+        """
+        budget = as_budget(self.budget)
+        of_papers = self.calibration not in (None, "exact")
+        if not budget.allows_gaussian or self.maps_rows or of_papers:
+            return None
+        return "whiten" if worth_whitening(budget, n, d + bool(self.fit_intercept)) else "unit"
 
     def schema_parameters(self, schema: Schema, *, stepped: bool = False) -> dict[str, Any]:
         """Parameters for rows that a schema encodes.

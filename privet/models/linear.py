@@ -53,7 +53,9 @@ class LogisticRegression(PrivateLinearClassifier):
         them from y and thereby declares the observed set public.
     class_weight : dict or None, default None
         Public weights per class; the noise pays for the largest.
-    standardize : None, "private", "unit" or "whiten", default None
+    standardize : "auto", None, "private", "unit" or "whiten", default "auto"
+        "auto" leaves arrays as they are; ``fit_table`` takes "whiten" or "unit" where the budget
+        allows Gaussian noise, by a public rule of rows, columns and budget (``preparation``).
         "private" centers and scales the columns by means and mean squares that a few per cent of
         the same budget pay for; rows are clipped to ``norm_bound`` afterwards. "unit" brings every
         row to norm 1 and "whiten" also makes its directions alike by second moments that a fifth
@@ -115,7 +117,7 @@ class LogisticRegression(PrivateLinearClassifier):
         features: FeatureMap | None = None,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
-        standardize: Standardize | None = None,
+        standardize: Standardize | None = "auto",
         column_bounds: Any = None,
         ledger: Ledger | None = None,
         dataset: str | None = None,
@@ -223,7 +225,9 @@ class LinearSVC(PrivateLinearClassifier):
         them from y and thereby declares the observed set public.
     class_weight : dict or None, default None
         Public weights per class; the noise pays for the largest.
-    standardize : None, "private", "unit" or "whiten", default None
+    standardize : "auto", None, "private", "unit" or "whiten", default "auto"
+        "auto" leaves arrays as they are; ``fit_table`` takes "whiten" or "unit" where the budget
+        allows Gaussian noise, by a public rule of rows, columns and budget (``preparation``).
         "private" centers and scales the columns by means and mean squares that a few per cent of
         the same budget pay for; rows are clipped to ``norm_bound`` afterwards. "unit" brings every
         row to norm 1 and "whiten" also makes its directions alike by second moments that a fifth
@@ -278,7 +282,7 @@ class LinearSVC(PrivateLinearClassifier):
         features: FeatureMap | None = None,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
-        standardize: Standardize | None = None,
+        standardize: Standardize | None = "auto",
         column_bounds: Any = None,
         ledger: Ledger | None = None,
         dataset: str | None = None,

@@ -42,6 +42,7 @@ def fit_table(model: Model, schema: Schema, table: Any) -> Model:
         (``privet.models.row_wise``). The budget is for whom the schema protects: a row, or a
         person with all the rows that count. Classes come from the schema, and the intercept is
         dropped where the encoded columns hold a constant already, which saves its noise.
+        ``standardize="auto"`` of a linear model becomes what its ``preparation`` says.
     schema : Schema
         What is public about the table.
     table :
@@ -60,6 +61,7 @@ def fit_table(model: Model, schema: Schema, table: Any) -> Model:
     chosen = for_schema(parts.last, schema, stepped=bool(parts.steps))
     budget, (x, y) = as_budget(parts.last.budget), encoded(schema, table)
     if not isinstance(model, Pipeline):
+        chosen = prepared_for(chosen, len(x), x.shape[1])
         with for_persons(0 if schema.person is None else schema.group_size):
             fitted = chosen.fit(x, y)
         for each in fitted.schema_carriers():
@@ -124,6 +126,13 @@ def for_schema(model: Unfitted, schema: Schema, *, stepped: bool = False) -> Unf
     budget = as_budget(model.budget).per_row(schema.group_size)
     options = model.schema_parameters(schema, stepped=stepped)
     return cast(Unfitted, clone(model).set_params(budget=budget, **options))
+
+
+def prepared_for(model: Any, n: int, d: int) -> Any:
+    """The unfitted model with ``standardize="auto"`` settled for this many rows and columns."""
+    if getattr(model, "standardize", None) != "auto":
+        return model
+    return model.set_params(standardize=model.preparation(n, d))
 
 
 def _refuse_another(inside: Schema | None, given: Schema) -> None:

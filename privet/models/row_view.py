@@ -75,8 +75,9 @@ def _scores(coef: Array, intercept: Array, features: Any, factors: Array | None)
     return scores
 
 
-#: How columns are prepared before a model sees them; None: not at all.
-Standardize = Literal["private", "unit", "whiten"]
+#: How columns are prepared before a model sees them; None: not at all. "auto" is for a table with a
+#: schema: ``fit_table`` chooses by a public rule. On plain arrays it is None.
+Standardize = Literal["auto", "private", "unit", "whiten"]
 #: Preparations that give each row the full length, with the constant inside.
 FULL_LENGTH = ("unit", "whiten")
 
@@ -186,7 +187,7 @@ class FeaturedModel(PrivateModel):
 
     def _standardizer(self, d: int) -> Standardized | SphereRows | Whitened | None:
         """The declared or released map of the columns; None where they are used as they are."""
-        if self.standardize is None:
+        if self.standardize in (None, "auto"):
             return None
         if self._full_length:
             unit = self._sphere_rows(d)
@@ -208,7 +209,7 @@ class FeaturedModel(PrivateModel):
             return numbers(self, X, *y, reset=reset)
         if isinstance(X, str | bytes) or (len(X) if not hasattr(X, "shape") else X.shape[0]) == 0:
             raise DataError("Expected a sequence of objects, at least one.")
-        if self.standardize is not None:
+        if self.standardize not in (None, "auto"):
             raise DeclarationError("standardize is for tables of numbers, not for other objects.")
         check_consistent_length(X, *y)
         self.n_features_in_ = 0
@@ -235,7 +236,7 @@ class FeaturedModel(PrivateModel):
         data : array or sparse matrix
             Rows as ``read`` returned them.
         """
-        if self.standardize is None and not self.maps_rows:
+        if self.standardize in (None, "auto") and not self.maps_rows:
             self._rows(data, np.zeros(table_shape(data)[0]))
 
     # -- files ----------------------------------------------------------------------------------
@@ -255,7 +256,7 @@ class FeaturedModel(PrivateModel):
         """
         rows, d = self._score_rows(), (self.n_features_in_,)
         fits = self.coef_.shape == (rows, self._width()) and self.intercept_.shape == (rows,)
-        if not fits or self.standardize in (None, "unit"):
+        if not fits or self.standardize in (None, "auto", "unit"):
             return fits
         if self.standardize == "whiten":
             return bool(self.whitening_.shape == (self._width(),) * 2)

@@ -18,6 +18,8 @@ def trained(people: Path, tmp_path: Path, *extra: str) -> Path:
         people / "schema.toml",
         "--rho",
         "2",
+        "--standardize",
+        "none",
         "--out",
         model,
         *extra,

@@ -183,7 +183,7 @@ def test_groups_of_a_raw_table_are_a_column() -> None:
 
 
 def test_intervals_of_a_raw_table_are_for_persons() -> None:
-    data, small = table(3000), LogisticRegression(ZCDP(90.0), regularization=0.1)
+    data, small = table(3000), LogisticRegression(ZCDP(90.0), regularization=0.1, standardize=None)
     fitted = fit_table(small, PERSONS, data)
     found = confidence_intervals(fitted, data, budget=ZCDP(90.0))
     assert found.guarantee.group == 3

@@ -15,10 +15,14 @@ from hypothesis.extra.numpy import arrays
 from privet import (
     ZCDP,
     ApproxDP,
+    Label,
     LargeMarginGaussian,
     LinearSVC,
     LogisticRegression,
+    Numeric,
     PureDP,
+    Schema,
+    fit_table,
     fit_with_intervals,
     load,
 )
@@ -197,3 +201,25 @@ def test_refusals() -> None:
     with pytest.raises(DeclarationError, match="not linear"):
         private.linear_rule()
     assert CONSTANT == 0.2
+
+
+@pytest.mark.parametrize(
+    ("budget", "rows", "expected"),
+    [(ApproxDP(1.0, 1e-6), 4000, "whiten"), (ApproxDP(0.01, 1e-6), 60, "unit"), (1.0, 4000, None)],
+    ids=str,
+)
+def test_a_table_with_a_schema_chooses_by_the_public_rule(
+    budget: Any, rows: int, expected: Any
+) -> None:
+    """And arrays are left as they are, whatever the budget."""
+    x, y = people(rows)
+    table: dict[str, Any] = {f"c{i}": column for i, column in enumerate(x.T)} | {"y": y}
+    columns = {f"c{i}": Numeric(-1.0, 1.0) for i in range(3)}
+    schema = Schema(columns, Label("y", [0, 1]))
+    model = LogisticRegression(budget)
+    assert fit_table(model, schema, table).standardize == expected
+    assert model.standardize == "auto"
+    arrays = model.fit(x, y)
+    assert arrays.coef_.shape == (1, 3)
+    left = LogisticRegression(budget, standardize=None)
+    assert fit_table(left, schema, table).standardize is None
