@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from privet._files import write_whole
 from privet.cli.options import BudgetFlags, Json, command, open_ledger
 from privet.cli.printing import as_json, clean, facts, table
 
 if TYPE_CHECKING:
-    from privet.ledger import Entry, Fits, Ledger, Terms
+    from privet.ledger import Fits, Ledger, Terms
     from privet.ledger.binding import BindingFinding
+    from privet.ledger.checkpoint import Checkpoint
+    from privet.ledger.entries import Release
 
 app = typer.Typer(
     help="Keep account of what releases from a data set have cost.",
@@ -109,52 +113,50 @@ def _words(terms: Terms) -> list[tuple[str, str]]:
 def show(
     place: Place,
     dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None,
+    last: Annotated[int, typer.Option(min=0, help="How many of the newest releases.")] = 50,
+    every: Annotated[bool, typer.Option("--all", help="All releases, a page at a time.")] = False,
     json: Json = False,
 ) -> None:
-    """Show the caps, what was spent and what is left."""
+    """Show the caps, what was spent and what is left, and the newest releases of each data set."""
     ledger = open_ledger(place)
-    entries = ledger.entries()
-    names = [entry.dataset for entry in entries if entry.kind == "open"]
-    if dataset is not None:
-        from privet.errors import LedgerError
-
-        if dataset not in names:
-            raise LedgerError(f"The data set {dataset!r} is not open in this ledger.")
-        names = [dataset]
-    accounts = [_account(ledger, name, entries) for name in names]
+    names = ledger.datasets() if dataset is None else [dataset]
+    wanted = None if every else last
     if json:
+        accounts = [_account(ledger, name, wanted) for name in names]
         as_json({"ledger": ledger.place, "head": ledger.head(), "accounts": accounts})
         return
-    if not accounts:
+    if not names:
         typer.echo("No data set is open in this ledger.")
-    for account in accounts:
-        _show(ledger, account)
+    for name in names:
+        _show(ledger, name, wanted)
     facts([("Head", ledger.head())])
 
 
-def _account(ledger: Ledger, dataset: str, entries: list[Entry]) -> dict[str, Any]:
-    mine = [entry for entry in entries if entry.dataset == dataset]
-    settled = {entry.body["reservation"] for entry in mine if entry.kind == "settle"}
-    releases = [
-        {
-            "number": entry.sequence,
-            "time": entry.time,
-            "mechanism": entry.body["mechanism"],
-            "claim": entry.body["claim"],
-            "rows": entry.body["n"],
-            "part": entry.part,
-            "settled": entry.sequence in settled,
-        }
-        for entry in mine
-        if entry.kind == "reserve"
-    ]
+def _account(ledger: Ledger, dataset: str, last: int | None) -> dict[str, Any]:
+    """All about an account; whether it has earlier releases than the ones told."""
     terms = ledger.terms(dataset)
+    found = list(ledger.releases(dataset, None if last is None else last + 1))
+    more = last is not None and len(found) > last
     return {
         "dataset": dataset,
         **_declared(terms),
-        "opened": next(entry.time for entry in mine if entry.kind == "open"),
+        "opened": ledger.opened(dataset),
         **_left(ledger, dataset, terms),
-        "releases": releases,
+        "earlier_releases": more,
+        "releases": [_release(each) for each in (found[1:] if more else found)],
+    }
+
+
+def _release(found: Release) -> dict[str, Any]:
+    entry = found.charged
+    return {
+        "number": entry.sequence,
+        "time": entry.time,
+        "mechanism": entry.body["mechanism"],
+        "claim": entry.body["claim"],
+        "rows": entry.body["n"],
+        "part": entry.part,
+        "settled": found.settled,
     }
 
 
@@ -193,31 +195,36 @@ def _left_words(ledger: Ledger, dataset: str, left: dict[str, Any]) -> list[tupl
     return found
 
 
-def _show(ledger: Ledger, account: dict[str, Any]) -> None:
+def _show(ledger: Ledger, dataset: str, last: int | None) -> None:
+    """An account, and its releases a page at a time."""
+    terms = ledger.terms(dataset)
+    typer.secho(clean(dataset), bold=True)
+    facts([*_words(terms), *_left_words(ledger, dataset, _left(ledger, dataset, terms))])
+    cost = "cost" if terms.group == 1 else "cost of one row"
+    columns = ("entry", "time (UTC)", cost, "mechanism", "rows", "")
+    found = ledger.releases(dataset, None if last is None else last + 1)
+    if last is not None:
+        newest = list(found)
+        if len(newest) > last:
+            typer.echo(f"The last {last} releases; --all for every one.")
+            newest = newest[1:]
+        found = iter(newest)
+    while page := list(islice(found, 500)):
+        table(columns, [_release_words(_release(each)) for each in page], ("entry", "rows"))
+    typer.echo("")
+
+
+def _release_words(release: dict[str, Any]) -> tuple[str, ...]:
     from privet.privacy.budget import budget_from_json
 
-    typer.secho(clean(account["dataset"]), bold=True)
-    facts(
-        [
-            *_words(ledger.terms(account["dataset"])),
-            *_left_words(ledger, account["dataset"], account),
-        ]
+    return (
+        str(release["number"]),
+        release["time"].replace("T", " ").removesuffix("+00:00"),
+        str(budget_from_json(release["claim"])),
+        release["mechanism"],
+        f"{release['rows']:,}" + (f" of {release['part']}" if release["part"] else ""),
+        "released" if release["settled"] else "charged, never settled: perhaps never released",
     )
-    rows = [
-        (
-            str(release["number"]),
-            release["time"].replace("T", " ").removesuffix("+00:00"),
-            str(budget_from_json(release["claim"])),
-            release["mechanism"],
-            f"{release['rows']:,}" + (f" of {release['part']}" if release["part"] else ""),
-            "released" if release["settled"] else "charged, never settled: perhaps never released",
-        )
-        for release in account["releases"]
-    ]
-    if rows:
-        cost = "cost" if ledger.terms(account["dataset"]).group == 1 else "cost of one row"
-        table(("entry", "time (UTC)", cost, "mechanism", "rows", ""), rows, ("entry", "rows"))
-    typer.echo("")
 
 
 def remaining(
@@ -253,35 +260,66 @@ def verify(
             "and its claim."
         ),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of your own: what it says was verified is not read again, and it is "
+            "brought up to date. Keep it where those who write the ledger cannot."
+        ),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Read everything, and write the checkpoint anew.")
+    ] = False,
+    excused: Annotated[
+        list[int] | None,
+        typer.Option("--except", help="A charge that counts as it stands, priced or not."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check every entry's hash and sum; names the first bad entry.
 
     A ledger that was rolled back, cut off at its end or written anew is found by what was kept
     elsewhere: a head, or the receipt in a released file. With --model also that the file holds what
-    was paid for: the claim, its curves and the very numbers.
+    was paid for: the claim, its curves and the very numbers. With --checkpoint only what is new
+    since the last time is read; use --full now and then.
     """
     if head is not None and model is not None:
         raise typer.BadParameter("give --head or --model, not both.")
-    ledger = open_ledger(place)
-    ledger.verify(head)
-    named = [] if model is None else _named(ledger, model)
-    count = len(ledger.entries())
-    if json:
-        told = {"ledger": ledger.place, "entries": count, "head": ledger.head(), "intact": True}
-        as_json({**told, "release": [each._asdict() for each in named]} if named else told)
-    else:
-        found = [(each.check.capitalize(), each.told) for each in named]
-        facts([("Intact", f"{count} entries"), ("Head", ledger.head()), *found])
-
-
-def _named(ledger: Ledger, model: Path) -> list[BindingFinding]:
-    """What the ledger says of a released file, which must hold."""
     from privet.cli.verify_commands import released_file
 
-    released = released_file(model)
-    ledger.verify_release(released.guarantee, released.digest)
-    return ledger.findings(released.guarantee, released.digest)
+    ledger = open_ledger(place)
+    since = None if full or checkpoint is None else _checkpoint(checkpoint)
+    released = None if model is None else released_file(model)
+    kept = head if released is None else released.guarantee.receipt
+    seen = ledger.verify(kept, since=since, excused=excused or ())
+    named: list[BindingFinding] = []
+    if released is not None:
+        ledger.verify_release(released.guarantee, released.digest)
+        named = ledger.findings(released.guarantee, released.digest)
+    if checkpoint is not None:
+        write_whole(checkpoint, seen.to_text())
+    before = 0 if since is None else since.sequence
+    if json:
+        told = {"ledger": ledger.place, "entries": seen.sequence, "head": seen.head}
+        release = {"release": [each._asdict() for each in named]} if named else {}
+        as_json({**told, "verified_before": before, "intact": True, **release})
+    else:
+        found = [(each.check.capitalize(), each.told) for each in named]
+        earlier = f", {before} of them by the checkpoint" if before else ""
+        facts([("Intact", f"{seen.sequence} entries{earlier}"), ("Head", seen.head), *found])
+
+
+def _checkpoint(path: Path) -> Checkpoint | None:
+    """What was verified before; nothing where there is no file yet."""
+    from privet.errors import LedgerError
+    from privet.ledger.checkpoint import checkpoint_from_text
+
+    if not path.exists():
+        return None
+    try:
+        return checkpoint_from_text(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise LedgerError(f"{path.name} is not a checkpoint.") from error
 
 
 command(app, open_, "privet ledger open budget.db patients --epsilon 2")

@@ -7,7 +7,7 @@ its own hash.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -37,6 +37,10 @@ _RESERVED = f"""
     (SELECT dataset FROM {{table}} WHERE sequence = :number))
 ) ORDER BY sequence
 """
+
+
+#: How many entries are held at a time where all are read.
+PAGE = 500
 
 
 class Transaction(Protocol):
@@ -84,6 +88,13 @@ class Reservation(NamedTuple):
     last: Entry  # of its account
     newest: Entry  # of the whole ledger
     settled: Entry | None
+
+
+class Release(NamedTuple):
+    """A charge, and whether its release was noted."""
+
+    charged: Entry
+    settled: bool
 
 
 class Entries:
@@ -142,6 +153,48 @@ class Entries:
         """All entries, or those of one data set, in order."""
         where = "" if dataset is None else "WHERE dataset = :dataset"
         return self._select(f"{_SELECT} {where} ORDER BY sequence", dataset=dataset)
+
+    def pages(self, dataset: str | None = None, *, after: int = 0) -> Iterator[Entry]:
+        """The same without holding them all: as many at a time as ``PAGE``."""
+        where = "WHERE sequence > :after" + ("" if dataset is None else " AND dataset = :dataset")
+        query = f"{_SELECT} {where} ORDER BY sequence LIMIT {PAGE}"
+        while found := self._select(query, dataset=dataset, after=after):
+            yield from found
+            after = found[-1].sequence
+
+    def hashed(self, digest: str) -> Entry | None:
+        """The entry with this hash."""
+        found = self._select(f"{_SELECT} WHERE hash = :digest", digest=digest)
+        return found[0] if found else None
+
+    def opened(self) -> list[str]:
+        """The open data sets, in the order of their opening."""
+        query = "SELECT dataset FROM {table} WHERE kind = 'open' ORDER BY sequence"
+        found = self._transaction.rows(query.format(table=self._transaction.table), {})
+        return [row[0] for row in found]
+
+    def releases(self, dataset: str, last: int | None = None) -> Iterator[Release]:
+        """The charges of a data set and whether they were settled: in order, or the last ones."""
+        charges = f"{_SELECT} WHERE dataset = :dataset AND kind = 'reserve' AND sequence > :after"
+        if last is not None:
+            query = f"{charges} ORDER BY sequence DESC LIMIT :last"
+            found = self._select(query, dataset=dataset, after=0, last=last)[::-1]
+            yield from self._with_settlements(dataset, found)
+            return
+        query, after = f"{charges} ORDER BY sequence LIMIT {PAGE}", 0
+        while found := self._select(query, dataset=dataset, after=after):
+            yield from self._with_settlements(dataset, found)
+            after = found[-1].sequence
+
+    def _with_settlements(self, dataset: str, charges: list[Entry]) -> list[Release]:
+        keys = {f"k{i}": str(entry.sequence) for i, entry in enumerate(charges)}
+        names = ", ".join(f":{name}" for name in keys) or "NULL"
+        query = (
+            "SELECT key FROM {table} WHERE dataset = :dataset AND kind = 'settle' "
+            f"AND key IN ({names})"
+        ).format(table=self._transaction.table)
+        settled = {row[0] for row in self._transaction.rows(query, {"dataset": dataset, **keys})}
+        return [Release(entry, str(entry.sequence) in settled) for entry in charges]
 
     def append(
         self,

@@ -192,7 +192,8 @@ BEGIN
   ELSIF made.totals <> last.totals OR made.time <> reserved.time OR made.part IS NOT NULL
       OR body->>'reservation' IS DISTINCT FROM made.key
       OR jsonb_typeof(body->'reservation') <> 'number'
-      OR body - ARRAY['reservation', 'released'] <> '{}'
+      OR body - ARRAY['reservation', 'released', 'persons'] <> '{}'
+      OR coalesce(body->>'persons', '1') !~ '^[1-9][0-9]{0,17}$'
       OR jsonb_typeof(coalesce(body->'released', '[]')) <> 'array'
       OR EXISTS (SELECT FROM jsonb_array_elements(coalesce(body->'released', '[]')) each
         WHERE jsonb_typeof(each) <> 'string' OR each#>>'{}' !~ '^[0-9a-f]{64}$') THEN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,8 @@ from privet._files import canonical
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, declared_terms
 from privet.ledger.binding import BindingFinding, release_findings
-from privet.ledger.entries import Account, Entries
+from privet.ledger.checkpoint import Checkpoint, verify_ledger
+from privet.ledger.entries import Account, Entries, Release
 from privet.ledger.entry import GENESIS, Entry, checked_name, drawn, is_digest, totals_text
 from privet.ledger.fits import Fits
 from privet.ledger.memory import check_own, note_own
@@ -25,7 +26,7 @@ from privet.ledger.store import (
     without_password,
 )
 from privet.ledger.stores import store_at
-from privet.ledger.verify import unsettled, verify_entries
+from privet.ledger.verify import verify_entries
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Guarantee, Receipt
@@ -203,18 +204,29 @@ class Ledger:
         """What was declared when the account was opened: cap, parts, rows of one person."""
         return self._account(dataset).terms
 
+    def opened(self, dataset: str) -> str:
+        """When the account was opened."""
+        return self._account(dataset).opened.time
+
     def datasets(self) -> list[str]:
         """The open data sets, in the order of their opening."""
-        return [entry.dataset for entry in self.entries() if entry.kind == "open"]
+        with self._store.reading() as entries:
+            return entries.opened()
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """All entries, or those of one data set, in order."""
         with self._store.reading() as entries:
             return entries.all(dataset)
 
+    def releases(self, dataset: str, last: int | None = None) -> Iterator[Release]:
+        """The charges of a data set and whether each was settled, in order; or the ``last`` ones."""
+        with self._store.reading() as entries:
+            entries.account(dataset)
+            yield from entries.releases(dataset, last)
+
     def orphans(self, dataset: str) -> list[Entry]:
         """Reservations that were never settled: spent, and perhaps never released."""
-        return unsettled(self.entries(dataset))
+        return [found.charged for found in self.releases(dataset) if not found.settled]
 
     def head(self) -> str:
         """The hash of the newest entry; keep it elsewhere to notice a roll-back."""
@@ -224,23 +236,37 @@ class Ledger:
 
     def export(self) -> Iterator[str]:
         """The entries as JSON lines; each line's hash is of the line without it."""
-        return (entry.line() for entry in self.entries())
+        with self._store.reading() as entries:
+            for entry in entries.pages():
+                yield entry.line()
 
     # -- checking ------------------------------------------------------------------------------
 
-    def verify(self, head: str | Receipt | None = None) -> None:
+    def verify(
+        self,
+        head: str | Receipt | None = None,
+        *,
+        since: Checkpoint | None = None,
+        excused: Container[int] = (),
+    ) -> Checkpoint:
         """Check the chain from its start; raises ``LedgerError`` that names the first bad entry.
 
         Every hash is computed anew, every event priced anew and every sum added up under its cap.
         With a ``head`` or a ``Receipt`` that was kept elsewhere, also that its entry is still
         there, which finds a ledger that was rolled back, cut off at its end or replaced. The same
         is found where this machine remembers an entry that is not there (``privet.ledger.memory``).
+
+        With ``since``, what an earlier call returned, only later entries are replayed (what that
+        believes is in ``privet.ledger.checkpoint``). ``excused`` charges count as they stand: their
+        events cannot be priced, and somebody has looked at them.
         """
-        self._store.check()
+        if since is None:
+            self._store.check()
         with self._store.reading() as entries:
-            verify_entries(entries.all(), head)
+            seen = verify_ledger(entries, head, since, excused)
             self._store.compare(entries)
             check_own(entries)
+        return seen
 
     def findings(self, guarantee: Guarantee, digest: str | None) -> list[BindingFinding]:
         """Whether a released file and its entry name each other; see ``privet.ledger.binding``.
@@ -263,10 +289,9 @@ class Ledger:
         change. A ledger of today's format is left as it is.
         """
         with self._store.upgrading() as (entries, found):
-            before = entries.all()
-            verify_entries(before)
+            verify_entries(entries.pages())
             if found != FORMAT:
-                newest = before[-1] if before else None
+                newest = entries.newest()
                 body = canonical({"from": found, "to": FORMAT})
                 entries.append(newest, "", "migrate", key=FORMAT, body=body, totals="[]")
         return found
@@ -282,9 +307,8 @@ class Ledger:
         if reason:
             checked_name("reason", reason)
         with self._store.adopting() as entries:
-            before = entries.all()
-            verify_entries(before, head)
-            newest, identity = before[-1] if before else None, drawn()
+            verify_entries(entries.pages(), head)
+            newest, identity = entries.newest(), drawn()
             told = {"from": None if newest is None else newest.ledger}
             body = canonical({**told, **({"reason": reason} if reason else {})})
             entries.append(

@@ -8,13 +8,16 @@ logarithm differently; so is a billionth where an earlier release counted in bil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from privet.errors import LedgerError
 from privet.ledger.account import Terms, terms_from_json
 from privet.ledger.entry import GENESIS, Entry, Totals, is_digest
 from privet.privacy.compose import UNITS_PER_ONE, Vector
+from privet.privacy.event import Event
 from privet.privacy.guarantee import Receipt
 from privet.privacy.kinds import event_from_json
 
@@ -26,39 +29,95 @@ _LOG = UNITS_PER_ONE // 10**14
 
 
 @dataclass
-class _Replay:
+class ReplayedAccount:
     """What has been read so far of one data set."""
 
+    opened: Entry
     terms: Terms
     totals: Totals
+    last: Entry
     reserved: set[int] = field(default_factory=set)
 
+    @classmethod
+    def after(cls, opened: Entry, last: Entry, reserved: set[int]) -> ReplayedAccount:
+        """An account of which everything up to ``last`` was read before."""
+        return cls(opened, terms_from_json(opened.body), last.totals, last, reserved)
 
-def verify_entries(entries: Sequence[Entry], head: str | Receipt | None = None) -> None:
-    """Raise a ``LedgerError`` that names the first bad entry, or what ``head`` says is missing."""
-    previous, identity = GENESIS, None
-    accounts: dict[str, _Replay] = {}
-    for expected, entry in enumerate(entries, start=1):
-        if entry.sequence != expected:
-            raise LedgerError(f"Entry {expected} of the ledger is missing.")
-        if entry.previous != previous or entry.digest() != entry.hash:
-            raise LedgerError(f"Entry {expected} of the ledger was changed after it was written.")
-        if _is_stranger(entry, identity):
+
+@dataclass
+class Replay:
+    """What has been read so far of a ledger, entry by entry."""
+
+    #: entries that are believed as they stand, although this Privet cannot price them
+    excused: Container[int] = ()
+    sequence: int = 0
+    head: str = GENESIS
+    identity: str | None = None
+    accounts: dict[str, ReplayedAccount] = field(default_factory=dict)
+
+    def read(self, entry: Entry) -> None:
+        """Take the next entry, or raise a ``LedgerError`` that names what is wrong with it."""
+        expected = self.sequence + 1
+        check_link(entry, expected, self.head)
+        if _is_stranger(entry, self.identity):
             raise LedgerError(f"Entry {expected} of the ledger bears another ledger's identity.")
+        rule = _KINDS.get(entry.kind, _unknown)
+        if expected in self.excused and entry.kind == "reserve":
+            rule = _as_it_stands
         try:
-            fault = _KINDS.get(entry.kind, _unknown)(entry, accounts)
+            fault = rule(entry, self.accounts)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerError(f"Entry {expected} of the ledger cannot be understood.") from error
         if fault:
             raise LedgerError(f"Entry {expected} of the ledger {fault}.")
-        previous, identity = entry.hash, entry.ledger
-    if isinstance(head, Receipt):
-        _check_receipt(entries, head)
-    elif head is not None and head not in {GENESIS, *(entry.hash for entry in entries)}:
-        raise LedgerError(
+        if entry.dataset in self.accounts:
+            self.accounts[entry.dataset].last = entry
+        self.sequence, self.head, self.identity = expected, entry.hash, entry.ledger
+
+
+def check_link(entry: Entry, expected: int, previous: str) -> None:
+    """Whether an entry has its number, its own hash and that of the one before."""
+    if entry.sequence != expected:
+        raise LedgerError(f"Entry {expected} of the ledger is missing.")
+    if entry.previous != previous or entry.digest() != entry.hash:
+        raise LedgerError(f"Entry {expected} of the ledger was changed after it was written.")
+
+
+def verify_entries(
+    entries: Iterable[Entry], head: str | Receipt | None = None, replay: Replay | None = None
+) -> Replay:
+    """Raise a ``LedgerError`` that names the first bad entry, or what ``head`` says is missing.
+
+    ``replay`` is what was read already of the entries before these. A head is looked for among
+    these alone.
+    """
+    replay = Replay() if replay is None else replay
+    wanted = head.sequence if isinstance(head, Receipt) else 0
+    known = head is None or head == GENESIS
+    for entry in entries:
+        replay.read(entry)
+        known = known or (entry.receipt if wanted == entry.sequence else entry.hash) == head
+    if not known:
+        raise missing_head(head, replay.sequence)
+    return replay
+
+
+def missing_head(head: str | Receipt | None, count: int) -> LedgerError:
+    """What it means that something which was kept is not in a ledger of so many entries."""
+    if not isinstance(head, Receipt):
+        return LedgerError(
             "The ledger was rolled back, cut off at its end or replaced: the given head is not in "
-            f"it. It ends with entry {len(entries)}."
+            f"it. It ends with entry {count}."
         )
+    if head.sequence > count:
+        return LedgerError(
+            f"The ledger was rolled back or cut off at its end: the receipt is of entry "
+            f"{head.sequence}, the ledger ends with entry {count}."
+        )
+    return LedgerError(
+        f"The ledger was rolled back and written anew, or is another one: its entry "
+        f"{head.sequence} is not the one on the receipt."
+    )
 
 
 def _is_stranger(entry: Entry, identity: str | None) -> bool:
@@ -70,38 +129,17 @@ def _is_stranger(entry: Entry, identity: str | None) -> bool:
     return entry.sequence > 1 and entry.ledger != identity and entry.kind not in NAMING
 
 
-def unsettled(entries: Iterable[Entry]) -> list[Entry]:
-    """Reservations without a settlement."""
-    found = list(entries)
-    settled = {entry.body["reservation"] for entry in found if entry.kind == "settle"}
-    return [e for e in found if e.kind == "reserve" and e.sequence not in settled]
-
-
-def _check_receipt(entries: Sequence[Entry], receipt: Receipt) -> None:
-    if receipt.sequence > len(entries):
-        raise LedgerError(
-            f"The ledger was rolled back or cut off at its end: the receipt is of entry "
-            f"{receipt.sequence}, the ledger ends with entry {len(entries)}."
-        )
-    there = entries[receipt.sequence - 1] if receipt.sequence >= 1 else None
-    if there is None or there.receipt != receipt:
-        raise LedgerError(
-            f"The ledger was rolled back and written anew, or is another one: its entry "
-            f"{receipt.sequence} is not the one on the receipt."
-        )
-
-
-def _open(entry: Entry, accounts: dict[str, _Replay]) -> str:
+def _open(entry: Entry, accounts: dict[str, ReplayedAccount]) -> str:
     if entry.dataset in accounts:
         return "opens a data set that is open already"
     terms = terms_from_json(entry.body)
-    accounts[entry.dataset] = _Replay(terms, terms.nothing())
+    accounts[entry.dataset] = ReplayedAccount(entry, terms, terms.nothing(), entry)
     return "" if entry.totals == terms.nothing() else "does not add up to its total"
 
 
-def _reserve(entry: Entry, accounts: dict[str, _Replay]) -> str:
+def _reserve(entry: Entry, accounts: dict[str, ReplayedAccount]) -> str:
     account = accounts[entry.dataset]
-    event, touched = event_from_json(entry.body), account.terms.touched(entry.part)
+    event, touched = _event(entry.body_text), account.terms.touched(entry.part)
     before = account.terms.undecided(account.totals, entry.totals)
     forgiven = 0 if '"' in entry.totals_text else BILLIONTH
     for i, (old, new) in enumerate(zip(before, entry.totals, strict=True)):
@@ -110,6 +148,24 @@ def _reserve(entry: Entry, accounts: dict[str, _Replay]) -> str:
             return "does not add up to its total"
     if account.terms.room(entry.totals) < 0:
         return "exceeds the cap of its data set"
+    account.totals = entry.totals
+    account.reserved.add(entry.sequence)
+    return ""
+
+
+@lru_cache(maxsize=256)
+def _event(text: str) -> Event:
+    """An event; many releases have the same."""
+    return event_from_json(json.loads(text))
+
+
+def _as_it_stands(entry: Entry, accounts: dict[str, ReplayedAccount]) -> str:
+    """A charge whose event cannot be priced: what it added stays added, and must be something."""
+    account = accounts[entry.dataset]
+    before = account.terms.undecided(account.totals, entry.totals)
+    for old, new in zip(before, entry.totals, strict=True):
+        if not _covers(old, new, (0,) * len(old), 0):
+            return "does not add up to its total"
     account.totals = entry.totals
     account.reserved.add(entry.sequence)
     return ""
@@ -125,7 +181,7 @@ def _covers(before: Vector, after: Vector, cost: Vector, forgiven: int) -> bool:
     return True
 
 
-def _settle(entry: Entry, accounts: dict[str, _Replay]) -> str:
+def _settle(entry: Entry, accounts: dict[str, ReplayedAccount]) -> str:
     account = accounts[entry.dataset]
     reservation = entry.body["reservation"]
     if reservation not in account.reserved:
@@ -136,15 +192,15 @@ def _settle(entry: Entry, accounts: dict[str, _Replay]) -> str:
     return "" if entry.totals == account.totals else "does not add up to its total"
 
 
-def _migrate(entry: Entry, _: dict[str, _Replay]) -> str:
+def _migrate(entry: Entry, _: dict[str, ReplayedAccount]) -> str:
     return "" if entry.totals == () else "does not add up to its total"
 
 
-def _unknown(entry: Entry, _: dict[str, _Replay]) -> str:
+def _unknown(entry: Entry, _: dict[str, ReplayedAccount]) -> str:
     return f"is of a kind that this Privet does not know: {entry.kind!r}"
 
 
-_KINDS: dict[str, Callable[[Entry, dict[str, _Replay]], str]] = {
+_KINDS: dict[str, Callable[[Entry, dict[str, ReplayedAccount]], str]] = {
     "open": _open,
     "reserve": _reserve,
     "settle": _settle,

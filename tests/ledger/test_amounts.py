@@ -17,7 +17,7 @@ from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet._files import canonical
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.ledger.account import Terms, costs_for
-from privet.ledger.entry import GENESIS, totals_text
+from privet.ledger.entry import COLUMNS, GENESIS, totals_text
 from privet.privacy import Budget, Composition, Event
 from privet.privacy.compose import UNITS_PER_ONE, from_units, together, units
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
@@ -299,9 +299,8 @@ class Forged:
         self._insert(made._replace(hash=made.digest()))
 
     def _insert(self, entry: Any) -> None:
-        columns = "sequence, dataset, kind, key, part, body, totals, time, previous, hash"
-        marks = ", ".join(["{mark}"] * 10)
-        self._run(f"INSERT INTO {{table}} ({columns}) VALUES ({marks})", tuple(entry))
+        marks = ", ".join(["{mark}"] * len(COLUMNS))
+        self._run(f"INSERT INTO {{table}} ({', '.join(COLUMNS)}) VALUES ({marks})", tuple(entry))
 
     def _run(self, statement: str, values: tuple[Any, ...]) -> None:
         if self.ledger.url.startswith("sqlite"):

@@ -71,7 +71,7 @@ def ledgers(postgres_server: str) -> Logins:
 
 def test_who_may_do_what(ledgers: Logins) -> None:
     alice, carol = ledgers.of("alice"), ledgers.of("carol")
-    receipt = alice.settle(alice.reserve("people", pure_event(0.25)), ["0" * 64])
+    receipt = alice.settle(alice.reserve("people", pure_event(0.25)), ["0" * 64], 2)
     assert carol.remaining("people") == 0.75
     carol.verify(receipt)
     ledgers.owner.open("others", PureDP(1.0))
@@ -246,6 +246,9 @@ ATTACKS: dict[str, Forge] = {
     "a settlement at another time": lambda e: settle(e, 3, time="1999-01-01T00:00:00+00:00"),
     "a settlement by another name": lambda e: settle(e, 3, key="03"),
     "a settlement of no digest": lambda e: settle(e, 3, body='{"released":["x"],"reservation":3}'),
+    "a settlement for no person": lambda e: settle(
+        e, 3, body='{"persons":0,"reservation":3}', time=e[2].time
+    ),
     "a settlement with more": lambda e: settle(e, 3, body='{"more":1,"reservation":3}'),
     "a number far ahead": lambda e: charge(e, totals=grown(e))._replace(sequence=2**62),
     "a hash of another": lambda e: charge(e, totals=grown(e))._replace(hash=e[-1].hash),
