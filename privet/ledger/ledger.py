@@ -219,7 +219,7 @@ class Ledger:
             return entries.all(dataset)
 
     def releases(self, dataset: str, last: int | None = None) -> Iterator[Release]:
-        """The charges of a data set and whether each was settled, in order; or the ``last`` ones."""
+        """The charges of a data set, and whether each was settled; or the ``last`` ones."""
         with self._store.reading() as entries:
             entries.account(dataset)
             yield from entries.releases(dataset, last)
