@@ -23,6 +23,7 @@ from privet.cli import (
     statement_commands,
     train,
     verify_commands,
+    witness_commands,
 )
 from privet.cli.printing import clean
 from privet.errors import PrivetError, PrivetWarning
@@ -135,4 +136,5 @@ for part in (
     part.register(app)
 app.add_typer(schema_and_plan.app, name="schema")
 ledger_upkeep.register(ledger_commands.app)
+witness_commands.register(ledger_commands.app)
 app.add_typer(ledger_commands.app, name="ledger")

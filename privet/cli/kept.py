@@ -247,13 +247,14 @@ def recover(
 
     A full disk or Ctrl-C after the charge leaves what was released in a folder beside the ledger,
     in the folder that the environment variable PRIVET_KEPT names, or beside the output. Without
-    --ledger and --folder it is looked for in PRIVET_KEPT and in this folder. Costs no privacy.
+    --ledger and --folder it is looked for in PRIVET_KEPT and in this folder. With --ledger also
+    the charges are listed that no release has settled. Costs no privacy.
     """
     folders = _folders(ledger, folder)
     if out is None:
         if name is not None:
             raise typer.BadParameter("--out is missing: where to write it.")
-        _list(folders, json=json)
+        _list(folders, _unsettled(ledger), json=json)
         return
     found = find(folders, name)
     free_place(out, force=force)
@@ -282,7 +283,19 @@ def _given() -> list[Path]:
     return [Path(os.environ[FOLDER])] if os.environ.get(FOLDER) else []
 
 
-def _list(folders: list[Path], *, json: bool) -> None:
+def _unsettled(ledger: str | None) -> list[tuple[str, str, str, str]]:
+    """Charges of a ledger that no release has settled: their process was killed, or is at work."""
+    if ledger is None:
+        return []
+    book = open_ledger(ledger)
+    return [
+        (f"entry {entry.sequence}", "charge", dataset, f"{entry.time}, never settled")
+        for dataset in book.datasets()
+        for entry in book.orphans(dataset)
+    ]
+
+
+def _list(folders: list[Path], lost: list[tuple[str, str, str, str]], *, json: bool) -> None:
     rows = []
     for file in waiting(folders):
         try:
@@ -291,9 +304,15 @@ def _list(folders: list[Path], *, json: bool) -> None:
         except (DataError, OSError):
             rows.append((file.stem, "damaged", "", str(file)))
     if json:
-        as_json([dict(zip(("name", "kind", "out", "file"), row, strict=True)) for row in rows])
-    elif rows:
+        listed = [dict(zip(("name", "kind", "out", "file"), row, strict=True)) for row in rows]
+        names = ("name", "kind", "dataset", "state")
+        as_json([*listed, *(dict(zip(names, row, strict=True)) for row in lost)])
+        return
+    if rows:
         table(("name", "kind", "meant for", "kept in"), rows)
         typer.echo("\nWrite one with: privet recover NAME --out FILE")
     else:
         typer.echo("Nothing is kept here.")
+    if lost:
+        typer.echo("\nCharged, and never settled: the process was killed, or is still at work.")
+        table(("entry", "kind", "data set", "since"), lost)

@@ -13,6 +13,7 @@ from privet.cli.options import BudgetFlags, Json, command, open_ledger
 from privet.cli.printing import as_json, clean, facts, table
 
 if TYPE_CHECKING:
+    from privet.cli.verify_commands import ReleasedFile
     from privet.ledger import Fits, Ledger, Terms
     from privet.ledger.binding import BindingFinding
     from privet.ledger.checkpoint import Checkpoint
@@ -274,6 +275,10 @@ def verify(
         list[int] | None,
         typer.Option("--except", help="A charge that counts as it stands, priced or not."),
     ] = None,
+    witness: Annotated[
+        Path | None,
+        typer.Option(help="A file of lines of privet ledger head: all must be on the chain."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check every entry's hash and sum; names the first bad entry.
@@ -292,10 +297,7 @@ def verify(
     released = None if model is None else released_file(model)
     kept = head if released is None else released.guarantee.receipt
     seen = ledger.verify(kept, since=since, excused=excused or ())
-    named: list[BindingFinding] = []
-    if released is not None:
-        ledger.verify_release(released.guarantee, released.digest)
-        named = ledger.findings(released.guarantee, released.digest)
+    named = _named(ledger, released, witness)
     if checkpoint is not None:
         write_whole(checkpoint, seen.to_text())
     before = 0 if since is None else since.sequence
@@ -307,6 +309,23 @@ def verify(
         found = [(each.check.capitalize(), each.told) for each in named]
         earlier = f", {before} of them by the checkpoint" if before else ""
         facts([("Intact", f"{seen.sequence} entries{earlier}"), ("Head", seen.head), *found])
+
+
+def _named(
+    ledger: Ledger, released: ReleasedFile | None, witness: Path | None
+) -> list[BindingFinding]:
+    """What the ledger says of a released file and of a witness's lines, which must hold."""
+    from privet.ledger.binding import BindingFinding
+
+    found: list[BindingFinding] = []
+    if released is not None:
+        ledger.verify_release(released.guarantee, released.digest)
+        found += ledger.findings(released.guarantee, released.digest)
+    if witness is not None:
+        count = ledger.verify_witness(witness.read_text(errors="replace").splitlines())
+        told = f"{count} heads that it has seen are on the chain"
+        found.append(BindingFinding("witness", True, told))
+    return found
 
 
 def _checkpoint(path: Path) -> Checkpoint | None:

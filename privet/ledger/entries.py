@@ -7,11 +7,12 @@ its own hash.
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from privet.errors import LedgerError
+from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, terms_from_json
 from privet.ledger.entry import COLUMNS, Entry, Totals, checked_name, follow
 
@@ -129,6 +130,14 @@ class Entries:
         _check_hashes(reserved, mine[-1])
         return Reservation(reserved, mine[-1], found[-1], settled)
 
+    def repeated(self, known: Entry, body: str, part: str | None) -> int:
+        """The reservation of a repeated key: of the same event, and not yet released."""
+        if known.body_text != body or known.part != part:
+            raise LedgerError(f"The key {known.key!r} was used for another release.")
+        if self.reservation(known.sequence).settled is not None:
+            raise LedgerError(f"The release with key {known.key!r} was made already.")
+        return known.sequence
+
     def before_opening(self, dataset: str) -> Entry | None:
         """The newest entry, of a ledger in which the data set is not open yet."""
         found = self._select(_AROUND, dataset=dataset, kind="", key=None)
@@ -148,6 +157,11 @@ class Entries:
         """The entry with this number."""
         found = self._select(f"{_SELECT} WHERE sequence = :number", number=number)
         return found[0] if found else None
+
+    def identities(self) -> set[str | None]:
+        """The identities that the ledger has had; None where entries have none."""
+        query = f"SELECT DISTINCT ledger FROM {self._transaction.table}"
+        return {row[0] for row in self._transaction.rows(query, {})}
 
     def all(self, dataset: str | None = None) -> list[Entry]:
         """All entries, or those of one data set, in order."""
@@ -238,3 +252,13 @@ def _check_hashes(*entries: Entry | None) -> None:
     for entry in dict.fromkeys(entries):
         if entry is not None and entry.digest() != entry.hash:
             raise LedgerError(f"Entry {entry.sequence} of the ledger was changed; run verify.")
+
+
+def reservation_number(reservation: Any) -> int:
+    """A reservation's number: a whole one, since 2.0 would be settled beside 2."""
+    try:
+        return int(operator.index(reservation))
+    except TypeError as error:
+        raise DeclarationError(
+            f"A reservation is the number that reserve returned, got {reservation!r}."
+        ) from error

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from privet._files import canonical
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, declared_terms
 from privet.ledger.binding import BindingFinding, release_findings
 from privet.ledger.checkpoint import Checkpoint, verify_ledger
-from privet.ledger.entries import Account, Entries, Release
+from privet.ledger.entries import Account, Entries, Release, reservation_number
 from privet.ledger.entry import GENESIS, Entry, checked_name, drawn, is_digest, totals_text
 from privet.ledger.fits import Fits
 from privet.ledger.memory import check_own, note_own
@@ -27,6 +25,7 @@ from privet.ledger.store import (
 )
 from privet.ledger.stores import store_at
 from privet.ledger.verify import verify_entries
+from privet.ledger.witness import check_witness, witness_line
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Guarantee, Receipt
@@ -115,7 +114,7 @@ class Ledger:
         with self._writing() as entries:
             account = entries.account(dataset, "reserve", key)
             if account.known is not None:
-                return _same(entries, account.known, body, part)
+                return entries.repeated(account.known, body, part)
             charged = account.terms.admit(dataset, account.totals, event, part)
             made = entries.append(
                 account.newest,
@@ -144,7 +143,7 @@ class Ledger:
         on what was drawn: the number of runs of a search, which random stopping must hide, could be
         read from two times to a second. No guarantee covers a duration, so none is kept.
         """
-        number = _number(reservation)
+        number = reservation_number(reservation)
         if isinstance(released, str) or not all(map(is_digest, released)):
             raise DeclarationError("released must be a list of SHA-256 digests, in hexadecimal.")
         named = {"released": list(released)} if released else {}
@@ -166,7 +165,7 @@ class Ledger:
 
     def receipt(self, reservation: int) -> Receipt:
         """The receipt that ``settle`` gave for this reservation."""
-        number = _number(reservation)
+        number = reservation_number(reservation)
         with self._store.reading() as entries:
             found = entries.reservation(number)
         if found.settled is None:
@@ -233,6 +232,19 @@ class Ledger:
         with self._store.reading() as entries:
             newest = entries.newest()
         return GENESIS if newest is None else newest.hash
+
+    def witness_line(self) -> str:
+        """The newest entry as a line for an outside witness; see ``privet.ledger.witness``."""
+        with self._store.reading() as entries:
+            newest = entries.newest()
+        if newest is None:
+            raise LedgerError("The ledger has no entry yet: there is nothing to witness.")
+        return witness_line(newest)
+
+    def verify_witness(self, lines: Iterable[str]) -> int:
+        """Raise ``LedgerError`` where a witnessed head is not on the chain; how many are."""
+        with self._store.reading() as entries:
+            return check_witness(entries, lines)
 
     def export(self) -> Iterator[str]:
         """The entries as JSON lines; each line's hash is of the line without it."""
@@ -328,22 +340,3 @@ class Ledger:
     def _account(self, dataset: str) -> Account:
         with self._store.reading() as entries:
             return entries.account(dataset)
-
-
-def _number(reservation: Any) -> int:
-    """A reservation's number: a whole one, since 2.0 would be settled beside 2."""
-    try:
-        return int(operator.index(reservation))
-    except TypeError as error:
-        raise DeclarationError(
-            f"A reservation is the number that reserve returned, got {reservation!r}."
-        ) from error
-
-
-def _same(entries: Entries, known: Entry, body: str, part: str | None) -> int:
-    """The reservation of a repeated key: of the same event, and not yet released."""
-    if known.body_text != body or known.part != part:
-        raise LedgerError(f"The key {known.key!r} was used for another release.")
-    if entries.reservation(known.sequence).settled is not None:
-        raise LedgerError(f"The release with key {known.key!r} was made already.")
-    return known.sequence

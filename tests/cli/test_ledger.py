@@ -145,3 +145,32 @@ def test_what_is_shown_to_fit_is_admitted(tmp_path: Path) -> None:
             with pytest.raises(BudgetExceeded):
                 ledger.require("people", made(told[number] * 1.000001))
         assert isinstance(ledger.terms("people").cap, PureDP) == (told["rho"] is None)
+
+
+def test_a_charge_that_a_kill_has_lost_is_listed(tmp_path: Path) -> None:
+    place = tmp_path / "b.db"
+    run("ledger", "open", place, "people", "--epsilon", 2)
+    assert json.loads(run("recover", "--ledger", place, "--json").stdout) == []
+    Ledger(f"sqlite:///{place}").reserve("people", pure_event(0.5))  # and killed just here
+    (found,) = json.loads(run("recover", "--ledger", place, "--json").stdout)
+    assert (found["name"], found["dataset"]) == ("entry 2", "people")
+    assert "never settled" in run("recover", "--ledger", place).stdout
+
+
+def test_a_backup_is_taken_over_and_what_it_lacks_is_charged_again(
+    people: Path, tmp_path: Path
+) -> None:
+    place, model = tmp_path / "b.db", tmp_path / "m.privet"
+    run("ledger", "open", place, "people", "--epsilon", 2)
+    before, head = place.read_bytes(), Ledger(f"sqlite:///{place}").head()
+    train = ("train", people / "people.csv", "--schema", people / "schema.toml", "--epsilon", 1)
+    account = ("--ledger", place, "--dataset", "people")
+    assert run(*train, *account, "--out", model).exit_code == 0
+    place.write_bytes(before)
+    refused(run(*train, *account, "--out", tmp_path / "n.privet"), "rolled back", "adopt")
+    asked = ("--head", head, "--reason", "a new disk", "--lost", model, "--json")
+    told = json.loads(run("ledger", "adopt", place, *asked).stdout)
+    assert told["charged_again"] == [str(model)]
+    assert run("ledger", "remaining", place, "people").stdout == "1\n"
+    assert run(*train, *account, "--out", tmp_path / "n.privet").exit_code == 0
+    assert run("ledger", "verify", place).exit_code == 0

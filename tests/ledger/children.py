@@ -6,6 +6,7 @@ Run by ``test_processes.py`` as a process of its own without threads, so that it
     python -m tests.ledger.children kill URL COUNT
     python -m tests.ledger.children last URL COUNT
     python -m tests.ledger.children open URL COUNT
+    python -m tests.ledger.children hard_link URL COUNT     (or symbolic_link, copy, mount)
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from privet import Ledger, PureDP
@@ -36,7 +40,9 @@ def main() -> None:
     """Do what the arguments say."""
     what, url, count = sys.argv[1:]
     store_at(url)  # imports what the children will need
-    print(json.dumps({"kill": kill, "last": last, "open": opening}[what](url, int(count))))
+    works = {"kill": kill, "last": last, "open": opening}
+    found = works[what](url, int(count)) if what in works else second(url, int(count), what)
+    print(json.dumps(found))
 
 
 def fork(work: Callable[[int], None]) -> tuple[int, int]:
@@ -169,6 +175,59 @@ def last(url: str, count: int) -> dict[str, Any]:
     return {"told": told, "remaining": ledger.remaining("people")}
 
 
+def hard_link(here: Path, there: Path) -> None:
+    """Two names of one file."""
+    os.link(here, there)
+
+
+def symbolic_link(here: Path, there: Path) -> None:
+    """Another path to the same name."""
+    there.symlink_to(here)
+
+
+def copy(here: Path, there: Path) -> None:
+    """The bytes in another file."""
+    shutil.copy(here, there)
+
+
+def mount(here: Path, there: Path) -> None:
+    """The file alone, at another place; for a process in a mount namespace of its own."""
+    there.touch()
+    subprocess.run(["mount", "--bind", here, there], check=True, capture_output=True)
+
+
+NAMES = {each.__name__: each for each in (hard_link, symbolic_link, copy, mount)}
+
+
+def second(url: str, count: int, how: str) -> dict[str, Any]:
+    """Half of the processes ask for the last unit by another name of the ledger."""
+    ledger = Ledger(url)
+    ledger.open("people", PureDP(1.0))
+    ledger.settle(ledger.reserve("people", pure_event(0.5)))
+    (ledger.path.parent / "second").mkdir()
+    other = Ledger(f"sqlite:///{ledger.path.parent}/second/budget.db")
+    NAMES[how](ledger.path, other.path)
+    turns = iter(range(count))
+
+    def asking() -> Callable[[], str]:
+        asked, name = (ledger, "first") if next(turns) % 2 == 0 else (other, "second")
+
+        def ask() -> str:
+            try:
+                asked.reserve("people", pure_event(0.5))
+            except BudgetExceeded:
+                return f"{name} spent"
+            except LedgerError:
+                return f"{name} refused"
+            return f"{name} granted"
+
+        return ask
+
+    told = at_once_each([asking() for _ in range(count)], ready=lambda: None)
+    ledger.verify()
+    return {"told": told, "remaining": ledger.remaining("people")}
+
+
 def opening(url: str, count: int) -> dict[str, Any]:
     """Many processes create the ledger at the same time."""
     ledger = Ledger(url)
@@ -187,9 +246,14 @@ def opening(url: str, count: int) -> dict[str, Any]:
 
 def at_once(work: Callable[[], str], count: int, *, ready: Callable[[], Any]) -> list[str]:
     """What the children tell who get ready and all begin when the gate opens."""
+    return at_once_each([work] * count, ready=ready)
+
+
+def at_once_each(works: Sequence[Callable[[], str]], *, ready: Callable[[], Any]) -> list[str]:
+    """As ``at_once``, each child with a work of its own."""
     gate, opened = os.pipe()
 
-    def wait_and_work(pipe: int) -> None:
+    def wait_and_work(pipe: int, work: Callable[[], str]) -> None:
         os.close(opened)
         ready()  # connected, so that all are equally fast
         os.write(pipe, b"ready\n")
@@ -200,7 +264,7 @@ def at_once(work: Callable[[], str], count: int, *, ready: Callable[[], Any]) ->
             told = f"failed {type(error).__name__}: {error}"
         os.write(pipe, told.encode() + b"\n")
 
-    children = [fork(wait_and_work) for _ in range(count)]
+    children = [fork(lambda pipe, work=work: wait_and_work(pipe, work)) for work in works]
     for _, reading in children:
         heard(reading, 1)
     os.close(gate)

@@ -16,9 +16,13 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-def children(what: str, url: str, count: int) -> Any:
+def children(what: str, url: str, count: int, *, alone: bool = False) -> Any:
+    """What the processes found; ``alone``: with mounts of their own."""
+    if alone and subprocess.run(["unshare", "-m", "mount", "--bind", "/tmp", "/tmp"]).returncode:
+        pytest.skip("mounts are not permitted here")
+    namespace = ["unshare", "-m"] if alone else []
     done = subprocess.run(
-        [sys.executable, "-m", "tests.ledger.children", what, url, str(count)],
+        [*namespace, sys.executable, "-m", "tests.ledger.children", what, url, str(count)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -52,3 +56,26 @@ def test_15_twenty_processes_create_one_ledger(url: str) -> None:
     found = children("open", url, 20)
     assert Counter(found["told"]) == {"granted": 1, "refused True": 19}
     assert found["entries"] == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "first", "second"),
+    [
+        ("hard_link", {"refused": 10}, {"refused": 10}),
+        ("symbolic_link", None, None),
+        ("copy", {"granted": 1, "spent": 9}, {"refused": 10}),
+        ("mount", {"granted": 1, "spent": 9}, {"refused": 10}),
+    ],
+)
+def test_15_racers_on_a_second_name(
+    how: str, first: dict[str, int] | None, second: dict[str, int] | None, sqlite_url: str
+) -> None:
+    """The last unit is granted once at most; twenty here, fifty in benchmarks/storm.py."""
+    found = children(how, sqlite_url, 20, alone=how == "mount")
+    told = Counter(found["told"])
+    granted = sum(count for line, count in told.items() if line.endswith("granted"))
+    assert granted == (0 if how == "hard_link" else 1)
+    for name, expected in (("first", first), ("second", second)):
+        if expected is not None:
+            assert {word: told[f"{name} {word}"] for word in expected} == expected
+    assert found["remaining"] == (0.5 if how == "hard_link" else 0.0)
