@@ -15,6 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from privet._untrusted import read_whole
+
+#: of a file whose digest is taken: none that Privet writes is larger
+LARGEST = 1 << 30
 Place = str | os.PathLike[str]
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 #: What a file system answers that has no hard links.
@@ -111,7 +115,7 @@ def digest(content: bytes) -> str:
 
 def file_digest(path: Place) -> str:
     """SHA-256 of a file, to say which one is meant."""
-    return digest(Path(path).read_bytes())
+    return digest(read_whole(path, LARGEST))
 
 
 def canonical(value: Any) -> str:

@@ -8,9 +8,9 @@ files where only people allowed to release models can write.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._checks import norm_bound
+from privet._untrusted import parsed_json, read_whole
 from privet.errors import DataError
 from privet.features import features_from_json, kernel_from_json
 from privet.models.digest import ARRAYS
-from privet.models.model_file import HOMES, LABEL_KINDS, MAGIC, save, steps_from_json
+from privet.models.model_file import HOMES, MAGIC, save, steps_from_json
 from privet.privacy.budget import budget_from_json
 from privet.privacy.guarantee import guarantee_from_json
 from privet.privacy.kinds import regularization_of
 
 DIGEST = hashlib.sha256().digest_size
 LARGEST_HEADER = 64 << 20
+LARGEST = 1 << 30
+#: The types of labels that a file may name: booleans, numbers of up to eight bytes, text.
+LABEL_TYPE = re.compile(r"[<>=|]?(?:b1|[iu][1248]|f[248]|U[0-9]{1,9})", re.ASCII)
+#: Signs of all labels, each counted as wide as the widest: numpy makes them equally wide.
+MOST_SIGNS = 1 << 24
 #: How the parts of a kernel model's file are read.
 PARTS = {"kernel": kernel_from_json, "features": features_from_json}
 
@@ -67,43 +73,40 @@ def _kind(name: str) -> Any:
 
 
 def _labels_in(record: dict[str, Any]) -> NDArray[Any]:
-    kind = np.dtype(str(record["dtype"])).kind
-    if kind not in LABEL_KINDS or not isinstance(record["values"], list):
+    """Two labels or more, all different, of one of the few types that labels have."""
+    kind, values = _text(record["dtype"]), record["values"]
+    if not LABEL_TYPE.fullmatch(kind) or not isinstance(values, list):
         raise DataError("The model file declares labels of a type that is not allowed.")
-    if kind == "U":  # numpy finds the width itself: a declared one could ask for any memory
-        return np.array([_text(value) for value in record["values"]])
-    if not all(isinstance(value, bool | int | float) for value in record["values"]):
+    if "U" in kind:  # numpy finds the width itself: a declared one could ask for any memory
+        if max((len(_text(value)) for value in values), default=0) * len(values) > MOST_SIGNS:
+            raise DataError("The model file's labels are longer than any that Privet writes.")
+        labels = np.array(values, dtype=np.str_)
+    elif all(isinstance(value, bool | int | float) for value in values):
+        labels = np.array(values, dtype=np.dtype(kind))
+    else:
         raise DataError("The model file declares labels of a type that is not allowed.")
-    return np.array(record["values"], dtype=np.dtype(str(record["dtype"])))
+    if len(labels) < 2 or len(set(labels.tolist())) < len(labels):
+        raise DataError("The model file does not name two classes or more, all different.")
+    return labels
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     """Header and array bytes of a file whose sizes and digest agree."""
-    size = path.stat().st_size
-    start = len(MAGIC) + 8
-    with path.open("rb") as file:
-        lead = file.read(start)
-        if lead[: len(MAGIC)] != MAGIC:
-            raise DataError(
-                f"{path.name} is not a Privet model file of version 1. Check the path, or load it "
-                "with the release of Privet that wrote it."
-            )
-        length = int.from_bytes(lead[len(MAGIC) :], "little")
-        if len(lead) < start or length > min(LARGEST_HEADER, size - start - DIGEST):
-            raise _damaged(path)
-        rest = file.read(size - start)
-    body, digest = lead + rest[:-DIGEST], rest[-DIGEST:]
-    if len(lead) + len(rest) != size or hashlib.sha256(body).digest() != digest:
+    whole, start = memoryview(read_whole(path, LARGEST)), len(MAGIC) + 8
+    if whole[: len(MAGIC)] != MAGIC:
+        raise DataError(
+            f"{path.name} is not a Privet model file of version 1. Check the path, or load it "
+            "with the release of Privet that wrote it."
+        )
+    body, digest = whole[:-DIGEST], whole[-DIGEST:]
+    length = int.from_bytes(whole[len(MAGIC) : start], "little")
+    if length > min(LARGEST_HEADER, len(body) - start) or hashlib.sha256(body).digest() != digest:
         raise _damaged(path)
     try:
-        header = json.loads(body[start : start + length], parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        header = dict(parsed_json(bytes(body[start : start + length])))
+    except (ValueError, TypeError) as error:
         raise _damaged(path) from error
-    return dict(header), body[start + length :]
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number that a header may hold")
+    return header, bytes(body[start + length :])
 
 
 def _damaged(path: Path) -> DataError:

@@ -14,7 +14,6 @@ queries by itself; to answer new ones a predictor needs the rows again.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from privet._files import canonical, write_whole
 from privet._types import Array
+from privet._untrusted import parsed_json, read_whole
 from privet.errors import DataError, DeclarationError
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Guarantee, guarantee_from_json, released_digest
@@ -34,6 +34,8 @@ from privet.privacy.guarantee import Guarantee, guarantee_from_json, released_di
 FORMAT = "privet-answers-1"
 GENESIS = hashlib.sha256(FORMAT.encode()).hexdigest()
 Record = dict[str, Any]
+#: of a file: tens of millions of answers
+LARGEST = 1 << 30
 
 
 def line(record: Record, previous: str) -> tuple[str, str]:
@@ -102,7 +104,7 @@ def read(path: str | os.PathLike[str]) -> tuple[list[Record], str]:
     """The records of an intact file and the last digest."""
     place = Path(path)
     # an unfinished last line was not answered, or is being written just now: it does not count
-    body, end, _ = place.read_bytes().rpartition(b"\n")
+    body, end, _ = read_whole(place, LARGEST).rpartition(b"\n")
     records, digest = list[Record](), GENESIS
     for raw in body.split(b"\n") if end else []:
         text, _, sealed = raw.partition(b"\t")
@@ -117,17 +119,14 @@ def read(path: str | os.PathLike[str]) -> tuple[list[Record], str]:
 
 def digests(path: str | os.PathLike[str]) -> set[str]:
     """The digest of every whole line."""
-    lines = Path(path).read_bytes().split(b"\n")[:-1]
+    lines = read_whole(path, LARGEST).split(b"\n")[:-1]
     return {line.rpartition(b"\t")[2].decode("ascii", "replace") for line in lines}
 
 
 def _parsed(text: bytes, name: str) -> Record:
-    def refuse(constant: str) -> float:
-        raise ValueError(f"{constant} is not a number that a record may hold")
-
     try:
-        return dict(json.loads(text, parse_constant=refuse))
-    except (ValueError, TypeError, RecursionError) as error:
+        return dict(parsed_json(text))
+    except (ValueError, TypeError) as error:
         raise DataError(f"{name} holds something that is not a record.") from error
 
 
@@ -136,7 +135,7 @@ def understood() -> Iterator[None]:
     """An intact file that holds something else than expected is refused with a sentence."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError("The file is intact but not one that this Privet reads.") from error

@@ -16,4 +16,8 @@ def main() -> None:
             raise
         print("The command line needs typer and rich: pip install 'privet[cli]'.", file=sys.stderr)
         sys.exit(1)
+    # a terminal without a sign for a letter shows its number, and no command ends for it
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="privet")

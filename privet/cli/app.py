@@ -25,16 +25,19 @@ from privet.cli import (
     verify_commands,
     witness_commands,
 )
-from privet.cli.printing import clean
+from privet.cli.printing import clean, say
 from privet.errors import PrivetError, PrivetWarning
 
 DEBUG = "PRIVET_DEBUG"
+#: of a complaint: it may quote a name from a file
+LONGEST = 2_000
 
 
 def complain(message: str, error: BaseException | None = None) -> None:
     """One or two sentences on standard error, and what was spent, released or kept."""
     typer.secho("privet: ", err=True, nl=False, fg=typer.colors.RED, bold=True)
-    typer.echo(clean("\n".join([message, *([] if error is None else _notes(error))])), err=True)
+    told = message if len(message) <= LONGEST else f"{message[:LONGEST]} ..."
+    say("\n".join([told, *([] if error is None else _notes(error))]), err=True)
 
 
 def _notes(error: BaseException) -> list[str]:
@@ -46,7 +49,7 @@ def _notes(error: BaseException) -> list[str]:
 def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Privet's own warnings as a sentence; those of other packages may quote values: dropped."""
     if issubclass(category, PrivetWarning):
-        typer.echo(f"Note: {message}", err=True)
+        say(f"Note: {message}", err=True)
 
 
 class App(TyperGroup):
@@ -81,6 +84,7 @@ class App(TyperGroup):
             complain("There is not enough memory for this table.", error)
         except Exception as error:
             if _is_usage(error):
+                _clean_usage(error)
                 raise
             complain(
                 f"An unexpected {type(error).__name__} inside Privet; please report it. Its text "
@@ -94,6 +98,13 @@ def _is_usage(error: Exception) -> bool:
     """Typer's own: wrong usage, exits and aborts, which it shows and turns into codes itself."""
     modules = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
     return bool(modules & {"typer", "click"})
+
+
+def _clean_usage(error: Exception) -> None:
+    """What Typer will show may quote a name from a file."""
+    told = getattr(error, "message", None)
+    if isinstance(told, str):
+        error.message = clean(told[:LONGEST])  # type: ignore[attr-defined]
 
 
 app = typer.Typer(

@@ -7,12 +7,14 @@ the file are relative to the file, so that a folder with data, schema and run ca
 from __future__ import annotations
 
 import inspect
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
+
+from privet._untrusted import read_toml
+from privet.errors import PrivetError
 
 
 def _load(ctx: Any, path: Path | None) -> Path | None:
@@ -35,10 +37,9 @@ def _load(ctx: Any, path: Path | None) -> Path | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            found = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{path.name} is not TOML: {error}.") from None
+        found = read_toml(path)
+    except PrivetError as error:
+        raise typer.BadParameter(str(error)) from None
     except OSError as error:
         raise typer.BadParameter(f"{path.name} cannot be read: {error.strerror}.") from None
     return {name.replace("-", "_"): value for name, value in found.items()}

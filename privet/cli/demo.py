@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privet.cli.options import BudgetFlags, Force, command
-from privet.cli.printing import free_place, table, working
+from privet.cli.printing import free_place, say, table, working
 
 if TYPE_CHECKING:
     from privet._types import Array, Flags
@@ -86,7 +86,7 @@ def _make(out: Path, rows: int) -> tuple[Schema, Any]:
         write_table(fresh, out / "new-people.csv")
         (out / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
     show_schema(schema)
-    typer.echo(
+    say(
         f"\n{rows:,} synthetic people are in {out / 'people.csv'}. The schema names the\n"
         "bounds and categories of each column, so that nothing is measured on the rows.\n"
         "The question: does a person earn over 50k?"
@@ -112,10 +112,10 @@ def _release(out: Path, schema: Schema, budget: Any) -> None:
     _say("3. What was promised", f"privet statement {model}")
     text = as_text(model)
     (out / "statement.txt").write_text(text + "\n", encoding="utf-8")
-    typer.echo(text)
+    say(text)
     _say("4. The same with pictures", f"privet report {model} --out {out / 'report.html'}")
     write_report(model, out / "report.html")
-    typer.echo(f"Open {out / 'report.html'} in a browser.")
+    say(f"Open {out / 'report.html'} in a browser.")
 
 
 def _predict(out: Path) -> Any:
@@ -126,7 +126,7 @@ def _predict(out: Path) -> Any:
     _say("5. Predictions for new people", f"privet predict {model} {fresh} --out {target}")
     found = predictions(model, fresh, None, FileFlags(), probabilities=False)
     write(found, target)
-    typer.echo(f"{len(found['prediction']):,} people in {target}. Predicting costs no privacy.")
+    say(f"{len(found['prediction']):,} people in {target}. Predicting costs no privacy.")
     return found["prediction"]
 
 
@@ -154,7 +154,7 @@ def _judge(
     lines.append(("scikit-learn, not private", plain, "everything"))
     shown = [(name, f"{100 * accuracy:.1f} %", price) for name, accuracy, price in lines]
     table(("model", "right", "what it gives away"), shown, ("right",))
-    typer.echo(f"\nMeasured on the {len(truth):,} new people.")
+    say(f"\nMeasured on the {len(truth):,} new people.")
 
 
 def _study(
@@ -178,8 +178,8 @@ def _odds(epsilon: float) -> str:
 def _end(out: Path, wanted: list[str], seconds: float) -> None:
     _say(f"Files in {out}")
     for name in wanted:
-        typer.echo(f"  {name:<22}{FILES[name]}")
-    typer.echo(f"\nDone in {seconds:.0f} s. Look at {out / 'report.html'} first.")
+        say(f"  {name:<22}{FILES[name]}")
+    say(f"\nDone in {seconds:.0f} s. Look at {out / 'report.html'} first.")
 
 
 def write_table(columns: dict[str, Any], path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 import typer
 
 from privet.cli.options import Json, command
-from privet.cli.printing import as_json, table
+from privet.cli.printing import as_json, say, table
 
 #: packages, what they are for, and whether Privet cannot do without
 PACKAGES = (
@@ -51,7 +51,7 @@ def doctor(json: Json = False) -> None:
         as_json({"healthy": not sick, "findings": [asdict(finding) for finding in found]})
     else:
         table(("", "check", "found"), [(one.state, one.what, one.told) for one in found])
-        typer.echo("\nSomething is wrong; see above." if sick else "\nEverything works.")
+        say("\nSomething is wrong; see above." if sick else "\nEverything works.")
     if sick:
         raise typer.Exit(1)
 

@@ -17,15 +17,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from json import loads
 from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
 
 from privet._files import canonical, digest, probe, sync_folder, write_whole
+from privet._untrusted import parsed_json, read_whole
 from privet.cli.options import Force, Json, command, ledger_url, open_ledger
-from privet.cli.printing import as_json, facts, free_place, table
+from privet.cli.printing import as_json, facts, free_place, say, table
 from privet.errors import DataError, DeclarationError
 
 FOLDER = "PRIVET_KEPT"
@@ -35,6 +35,7 @@ FORMAT = "privet-kept-1"
 MODEL = "model"
 #: Held on the disk while the release is made; larger than most results.
 ROOM = 1 << 20
+LARGEST = 1 << 30
 
 
 def folder_for(out: Path | None, ledger: str | None) -> Path:
@@ -70,12 +71,12 @@ class Kept:
 
 def read_kept(file: Path) -> Kept:
     """A kept result, refused where it is not whole."""
-    head, _, content = file.read_bytes().partition(b"\n")
+    head, _, content = read_whole(file, LARGEST).partition(b"\n")
     try:
-        told = loads(head)
+        told = parsed_json(head)
         whole = told["format"] == FORMAT and told["sha256"] == digest(content)
         found = Kept(file, str(told["kind"]), str(told["out"]), content)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         whole = False
     if not whole:
         raise DataError(f"{file.name} is not a whole result that Privet kept.")
@@ -310,9 +311,9 @@ def _list(folders: list[Path], lost: list[tuple[str, str, str, str]], *, json: b
         return
     if rows:
         table(("name", "kind", "meant for", "kept in"), rows)
-        typer.echo("\nWrite one with: privet recover NAME --out FILE")
+        say("\nWrite one with: privet recover NAME --out FILE")
     else:
-        typer.echo("Nothing is kept here.")
+        say("Nothing is kept here.")
     if lost:
-        typer.echo("\nCharged, and never settled: the process was killed, or is still at work.")
+        say("\nCharged, and never settled: the process was killed, or is still at work.")
         table(("entry", "kind", "data set", "since"), lost)

@@ -10,7 +10,7 @@ import typer
 
 from privet._files import write_whole
 from privet.cli.options import BudgetFlags, Json, command, open_ledger
-from privet.cli.printing import as_json, clean, facts, table
+from privet.cli.printing import as_json, clean, facts, say, table
 
 if TYPE_CHECKING:
     from privet.cli.verify_commands import ReleasedFile
@@ -127,7 +127,7 @@ def show(
         as_json({"ledger": ledger.place, "head": ledger.head(), "accounts": accounts})
         return
     if not names:
-        typer.echo("No data set is open in this ledger.")
+        say("No data set is open in this ledger.")
     for name in names:
         _show(ledger, name, wanted)
     facts([("Head", ledger.head())])
@@ -207,12 +207,12 @@ def _show(ledger: Ledger, dataset: str, last: int | None) -> None:
     if last is not None:
         newest = list(found)
         if len(newest) > last:
-            typer.echo(f"The last {last} releases; --all for every one.")
+            say(f"The last {last} releases; --all for every one.")
             newest = newest[1:]
         found = iter(newest)
     while page := list(islice(found, 500)):
         table(columns, [_release_words(_release(each)) for each in page], ("entry", "rows"))
-    typer.echo("")
+    say("")
 
 
 def _release_words(release: dict[str, Any]) -> tuple[str, ...]:
@@ -245,8 +245,8 @@ def remaining(
         found = {"dataset": dataset, **_declared(ledger.terms(dataset)), "remaining": left}
         as_json({"ledger": ledger.place, **found, "fits": _fitting(fits)})
     else:
-        typer.echo(f"{left:.10g}")
-        typer.echo(f"Fits now: {fits.told(ledger.terms(dataset).group)}.", err=True)
+        say(f"{left:.10g}")
+        say(f"Fits now: {fits.told(ledger.terms(dataset).group)}.", err=True)
 
 
 def verify(

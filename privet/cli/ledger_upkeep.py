@@ -9,7 +9,7 @@ import typer
 
 from privet.cli.ledger_commands import Place
 from privet.cli.options import Json, command, ledger_url, open_ledger
-from privet.cli.printing import as_json, facts
+from privet.cli.printing import as_json, facts, say
 
 if TYPE_CHECKING:
     from privet.ledger import Ledger
@@ -35,7 +35,7 @@ def migrate(place: Place, json: Json = False) -> None:
 def export(place: Place) -> None:
     """Print every entry as a line of JSON."""
     for line in open_ledger(place).export():
-        typer.echo(line)
+        say(line)
 
 
 def roles(
@@ -57,9 +57,9 @@ def roles(
         raise MissingExtra("Roles on PostgreSQL need psycopg: install privet[postgres].") from error
     made = (create_roles if apply else roles_sql)(ledger_url(place), prefix)
     for statement in made:
-        typer.echo(f"{statement.strip().rstrip(';')};")
+        say(f"{statement.strip().rstrip(';')};")
     if apply:
-        typer.echo(
+        say(
             f"Done. Next: CREATE ROLE alice LOGIN PASSWORD '...' IN ROLE {prefix}_analyst;",
             err=True,
         )

@@ -10,18 +10,18 @@ import io
 import sys
 from collections.abc import Callable
 from functools import partial
-from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privet._files import file_digest, write_through
+from privet._untrusted import sealed
 from privet.cli.config import Config
 from privet.cli.kept import paying
 from privet.cli.options import AccountFlags, BudgetFlags, Force, Json, command, required
-from privet.cli.printing import as_json, clean, facts, free_place, is_screen, working
-from privet.cli.reading import FileFlags, Reading
+from privet.cli.printing import as_json, csv_cell, facts, free_place, is_screen, say, working
+from privet.cli.reading import FileFlags, Reading, note_misfits
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def predictions(
         )
     if len(x) == 0:
         raise DataError("The table has no rows.")
+    note_misfits(declared, data)
     found = {"prediction": model.predict(x)}
     if probabilities:
         if not hasattr(model, "predict_proba"):
@@ -129,9 +130,11 @@ def _write_csv_file(columns: dict[str, Any], path: str) -> None:
 def _write_csv(columns: dict[str, Any], file: Any) -> None:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(map(csv_cell, columns))
+    labels = columns["prediction"].tolist()
+    cells = {label: csv_cell(label) if isinstance(label, str) else label for label in set(labels)}
     texts = [
-        [f"{value:.6g}" for value in values] if name != "prediction" else values.tolist()
+        [f"{value:.6g}" for value in values] if name != "prediction" else map(cells.get, labels)
         for name, values in columns.items()
     ]
     writer.writerows(zip(*texts, strict=True))
@@ -208,12 +211,12 @@ def evaluate(
         with working(f"Reading and encoding {data.name}, evaluating"):
             found = run(released, data, **options)
         record = {**found.to_json(), MODEL: file_digest(model)}
-        paid.keep("evaluation", dumps(record, indent=2, allow_nan=False) + "\n")
+        paid.keep("evaluation", sealed(record))
         paid.deliver()
         if json:
             as_json(record)
         else:
-            typer.echo(clean(str(found)))
+            say(str(found))
 
 
 def intervals(
@@ -267,7 +270,7 @@ def intervals(
         if json:
             as_json(shown.to_json())
         else:
-            typer.echo(clean(shown.summary()))
+            say(shown.summary())
             facts([("Written", str(place)) for place in (out, plot) if place is not None])
 
 
@@ -280,12 +283,9 @@ def _looked_at(reading: Reading, model: Path, schema: Path | None, data: Path) -
 
 def load_evaluation(path: Path, model: Path) -> Evaluation:
     """What ``privet evaluate --out`` wrote, refused where it is about another model file."""
-    from privet.evaluation.released_evaluation import evaluation_from_json
+    from privet.evaluation.evaluation_files import evaluation_from_json, read_evaluation
 
-    try:
-        record = loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        record = None
+    record = read_evaluation(path)
     found = evaluation_from_json(record)
     if record.get(MODEL) != file_digest(model):
         raise DeclarationError(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,15 +16,42 @@ import typer
 from privet._files import printable
 from privet.errors import DeclarationError
 
+#: What a spreadsheet begins a formula with, and a number that may begin the same way.
+_FORMULA = ("=", "+", "-", "@")
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?", re.ASCII)
+
 
 def clean(text: str) -> str:
     """Text for a terminal: a name in somebody's file must not move the cursor."""
     return printable(text, keep="\n")
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """A line or several, cleaned: every word that a command prints goes through here."""
+    typer.echo(clean(text), err=err)
+
+
 def as_json(value: Any) -> None:
-    """One JSON document on standard output."""
-    typer.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+    """One JSON document on standard output; signs that a terminal would obey are escaped."""
+    text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
+    typer.echo("".join(c if c.isprintable() or c == "\n" else escaped(c) for c in text))
+
+
+def escaped(sign: str) -> str:
+    """A character by its number, as JSON writes it."""
+    return f"\\u{ord(sign):04x}" if sign.isascii() else json.dumps(sign)[1:-1]
+
+
+def csv_cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula, and no terminal for a command.
+
+    An apostrophe before it says that it is text; signs alone and numbers stay as they are.
+    """
+    shown = printable(text)
+    first = unicodedata.normalize("NFKC", shown[:1])
+    if first not in _FORMULA or len(shown) == 1 or _NUMBER.fullmatch(shown):
+        return shown
+    return f"'{shown}"
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.cli.printing import clean, table, working
+from privet.cli.printing import say, table, working
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
@@ -125,10 +125,29 @@ def open_noting_separator(data: Path, file: FileFormat | None) -> OpenTable:
     opened = open_table(data, file)
     if opened.separator not in (None, ",") and (file is None or file.separator is None):
         shown = {"\t": "a tab"}.get(opened.separator, repr(opened.separator))
-        typer.echo(
+        say(
             f"Note: the separator of {data.name} is {shown}, guessed from its first line.", err=True
         )
     return opened
+
+
+def note_misfits(schema: Schema, data: Path) -> None:
+    """Tell the person at a terminal which columns of a table to predict do not fit the schema.
+
+    Their cells are filled in by the declarations: a prediction is made all the same.
+    """
+    if not sys.stderr.isatty():
+        return
+    with working(f"Looking at {data.name}"):
+        look = schema.compare(data, label=False)
+    for column in look.columns:
+        if column.exceeds:
+            why = f" ({column.hint.rstrip('.')})" if column.hint else ""
+            say(
+                f"Note: of {column.name}, {100 * column.affected / look.rows:.1f} % of the cells "
+                f"are not as declared{why}. They count as missing, undeclared or at the bound.",
+                err=True,
+            )
 
 
 def looked(schema: Schema, data: Path) -> Look:
@@ -146,7 +165,7 @@ def looked(schema: Schema, data: Path) -> Look:
         for column in look.columns
         if column.missing or column.misses
     ]
-    typer.echo(
+    say(
         f"A look at {look.rows:,} rows, for your eyes only: no guarantee covers these counts.",
         err=True,
     )
@@ -154,14 +173,12 @@ def looked(schema: Schema, data: Path) -> Look:
         head = ("column", "missing", "not as declared", "affected", "likely cause")
         table(head, rows, numbers=("missing", "affected"), err=True)
     else:
-        typer.echo("Every cell is as declared.", err=True)
+        say("Every cell is as declared.", err=True)
     if look.exceeding:
-        typer.echo(
-            clean(
-                f"More cells than the schema calls normal (!) miss their declaration in: "
-                f"{', '.join(look.exceeding)}. Such cells count as missing, undeclared or at the "
-                "bound, and rows without a declared label as constant."
-            ),
+        say(
+            f"More cells than the schema calls normal (!) miss their declaration in: "
+            f"{', '.join(look.exceeding)}. Such cells count as missing, undeclared or at the "
+            "bound, and rows without a declared label as constant.",
             err=True,
         )
     return look

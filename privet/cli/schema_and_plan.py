@@ -18,7 +18,7 @@ from privet.cli.options import (
     command,
     required,
 )
-from privet.cli.printing import as_json, facts, free_place, is_screen, table, working
+from privet.cli.printing import as_json, facts, free_place, is_screen, say, table, working
 from privet.cli.reading import FileFlags, looked, open_noting_separator
 from privet.errors import DataError, DeclarationError
 
@@ -62,7 +62,7 @@ def draft(
     with working(f"Reading {data.name}"):
         text = first(data, label=label, from_data=from_data, file=written)
     if out is None:
-        typer.echo(text)
+        say(text)
         return
     out.write_text(text, encoding="utf-8")
     facts(
@@ -114,11 +114,9 @@ def check(
             "table or the schema, or declare under [look] which share of cells and labels may miss."
         )
     if not json:
-        typer.echo("\nEvery declaration is confirmed: privet train accepts this schema.")
+        say("\nEvery declaration is confirmed: privet train accepts this schema.")
         if not look:
-            typer.echo(
-                "The cells were not compared with it: --look compares them, for your eyes only."
-            )
+            say("The cells were not compared with it: --look compares them, for your eyes only.")
 
 
 def _as_dict(declared: Schema) -> dict[str, Any]:
@@ -229,15 +227,15 @@ def plan(
         from privet.statement import in_words
 
         asked = budget.budget()
-        typer.echo(
+        say(
             f"For a person with at most {group} rows the guarantee is {asked}. {in_words(asked)}\n"
             "What follows is about the fit, and there budget and attacker are those of one row.\n"
         )
-    typer.echo(str(found))
+    say(str(found))
     if sizes is not None:
-        typer.echo(f"\nKernel model\n{sizes}")
+        say(f"\nKernel model\n{sizes}")
     if picture is not None:
-        typer.echo(f"\nPicture: {picture}")
+        say(f"\nPicture: {picture}")
 
 
 def _with_loss(model: ModelFlags, loss: str | None) -> tuple[ModelFlags, dict[str, Any]]:

@@ -6,13 +6,13 @@ file; that it was paid for is what the ledger says.
 
 from __future__ import annotations
 
-from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privet._files import canonical, file_digest, write_whole
+from privet._untrusted import MEGABYTE, parsed_json, read_whole
 from privet.cli.options import Force, Json, command, required
 from privet.cli.printing import as_json, facts, free_place
 from privet.errors import DataError, DeclarationError, MissingExtra
@@ -66,10 +66,10 @@ def signature_finding(file: Path, public: Path, signature: Path | None) -> Bindi
     if not place.exists():
         return BindingFinding("signature", False, f"there is no signature at {place.name}")
     try:
-        told = loads(place.read_bytes())
+        told = parsed_json(read_whole(place, MEGABYTE))
         seal = bytes.fromhex(told["signature"])
         known = told["format"] == FORMAT
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         known = False
     if not known:
         return BindingFinding(
@@ -118,7 +118,7 @@ def _make(place: Path) -> Path:
 def _private_key(path: Path) -> Any:
     tools = _cryptography()
     try:
-        found = tools.serialization.load_pem_private_key(path.read_bytes(), password=None)
+        found = tools.serialization.load_pem_private_key(read_whole(path, MEGABYTE), password=None)
     except (ValueError, TypeError, tools.exceptions.UnsupportedAlgorithm) as error:
         raise DataError(f"{path.name} is not a private key in PEM without a password.") from error
     if not isinstance(found, tools.ed25519.Ed25519PrivateKey):
@@ -129,7 +129,7 @@ def _private_key(path: Path) -> Any:
 def _public_key(path: Path) -> Any:
     tools = _cryptography()
     try:
-        found = tools.serialization.load_pem_public_key(path.read_bytes())
+        found = tools.serialization.load_pem_public_key(read_whole(path, MEGABYTE))
     except (ValueError, TypeError, tools.exceptions.UnsupportedAlgorithm) as error:
         raise DataError(f"{path.name} is not a public key in PEM.") from error
     if not isinstance(found, tools.ed25519.Ed25519PublicKey):

@@ -9,7 +9,7 @@ import typer
 
 from privet._files import file_digest, write_whole
 from privet.cli.options import Force, Json, command, open_ledger
-from privet.cli.printing import as_json, facts, free_place, is_screen, working
+from privet.cli.printing import as_json, facts, free_place, is_screen, say, working
 
 if TYPE_CHECKING:
     from privet.statement import Facts
@@ -94,7 +94,7 @@ def _write_statement(found: Facts, *, out: Path | None, html: Path | None, json:
     if out is not None:
         write_whole(out, text + "\n", mode=0o644)
     elif html is None or json:
-        typer.echo(text)
+        say(text)
     if not json:
         written = [place for place in (out, html) if place is not None]
         facts([("Statement", str(place)) for place in written])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from privet._untrusted import read_toml
 from privet.cli.config import Config
 from privet.cli.kept import MODEL, Paid, paying
 from privet.cli.options import (
@@ -21,7 +21,7 @@ from privet.cli.options import (
     command,
     required,
 )
-from privet.cli.printing import as_json, facts, free_place, working
+from privet.cli.printing import as_json, facts, free_place, say, working
 from privet.cli.reading import Reading
 from privet.errors import DeclarationError
 
@@ -126,7 +126,7 @@ def tune(
         found = fit(chosen, declared, data, f"searching {len(listed)} candidates", timed=False)
         deliver(found.best_estimator_, paid)
     if not json:
-        typer.echo(f"Chosen: {found.best_params_}")
+        say(f"Chosen: {found.best_params_}")
     show_released(found.best_estimator_, out, None, json=json)
 
 
@@ -168,10 +168,7 @@ def _search(name: str, public: bool) -> Any:
 
 def read_candidates(path: Path) -> list[dict[str, Any]]:
     """The list of a TOML file."""
-    try:
-        listed = tomllib.loads(path.read_text(encoding="utf-8")).get("candidate")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DeclarationError(f"{path.name} is not a TOML file: {error}.") from error
+    listed = read_toml(path).get("candidate")
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         raise DeclarationError(
             f"{path.name} must hold a table [[candidate]] for each candidate, for example\n"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from privet._untrusted import parsed_json, read_whole
 from privet.cli.options import Json, command, open_ledger
 from privet.cli.printing import as_json, facts
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from privet.privacy.guarantee import Guarantee
 
 EXAMPLE = "privet verify model.privet --ledger budget.db --key curator.pub"
+LARGEST = 1 << 30
 VERDICTS = {True: "holds", False: "FAILS", None: "unknown"}
 
 
@@ -39,20 +40,22 @@ def released_file(path: Path) -> ReleasedFile:
     from privet.errors import DataError
     from privet.models.model_file import MAGIC
 
-    with path.open("rb") as file:
-        lead = file.read(len(MAGIC))
-    if lead == MAGIC:
+    text = read_whole(path, LARGEST)
+    if text.startswith(MAGIC):
         return _model(path)
-    text = path.read_text(encoding="utf-8", errors="replace")
     try:
-        record = loads(text)
-    except (ValueError, RecursionError):
+        record = parsed_json(text)
+    except ValueError:
         return _answers(path)
-    kinds = {"privet-intervals-1": _intervals, "privet-evaluation": _evaluation}
-    found = record.get("format") if isinstance(record, dict) else None
+    kinds = {
+        "privet-intervals-1": _intervals,
+        "privet-intervals-2": _intervals,
+        "privet-evaluation": _evaluation,
+    }
+    found = str(record.get("format")) if isinstance(record, dict) else ""
     if found not in kinds:
         raise DataError(f"{path.name} is not a file of released numbers that this Privet reads.")
-    return kinds[found](path, record)
+    return kinds[found](path)
 
 
 def _model(path: Path) -> ReleasedFile:
@@ -64,17 +67,17 @@ def _model(path: Path) -> ReleasedFile:
     return ReleasedFile("model", model.guarantee_, model_digest(model))
 
 
-def _intervals(path: Path, _: Any) -> ReleasedFile:
+def _intervals(path: Path) -> ReleasedFile:
     from privet.inference.files import intervals_digest, load_intervals
 
     found = load_intervals(path)
     return ReleasedFile("intervals", found.guarantee, intervals_digest(found))
 
 
-def _evaluation(_: Path, record: Any) -> ReleasedFile:
-    from privet.evaluation.released_evaluation import evaluation_from_json
+def _evaluation(path: Path) -> ReleasedFile:
+    from privet.evaluation.evaluation_files import evaluation_from_json, read_evaluation
 
-    found = evaluation_from_json(record)
+    found = evaluation_from_json(read_evaluation(path))
     return ReleasedFile("evaluation", found.guarantee, found.digest())
 
 

@@ -6,7 +6,6 @@ tables of R releases together: an evaluation is R = 1, a study of coverage any R
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privet._types import Array
-from privet.errors import DataError, MissingExtra
+from privet._untrusted import sealed
+from privet.errors import MissingExtra
 from privet.evaluation.rates import Counts, Ratios
-from privet.privacy.guarantee import Guarantee, guarantee_from_json, released_digest
+from privet.privacy.guarantee import Guarantee, released_digest
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def of_rates(counts: Counts, rates: Sequence[Rate], level: float) -> Measures:
 
 TRAINING = "on training rows: optimistic"
 FORMAT = "privet-evaluation"
-VERSION = 1
+VERSION = 2
 #: measures that cannot be negative: near zero their intervals cover more often than the level
 AT_LEAST = ("calibration error",)
 
@@ -273,9 +273,9 @@ class Evaluation:
         Returns
         -------
         str
-            Indented JSON.
+            Indented JSON, with its digest in the first field.
         """
-        return json.dumps(self.to_json(), indent=2, allow_nan=False)
+        return sealed(self.to_json())
 
     def note(self) -> str:
         """What the calibration error is, and which intervals cover more often than the level.
@@ -315,36 +315,3 @@ class Evaluation:
         lines = [f"{m.measure:<{wide}}  {m.of:<{what}}  {m}" for m in self.measures]
         lines += ["", self.note()] if self.note() else []
         return "\n".join([self.headline(), "", *lines])
-
-
-def evaluation_from_json(record: Any) -> Evaluation:
-    """The inverse of ``Evaluation.to_json``; refuses anything else with a sentence."""
-    try:
-        if (record["format"], record["version"]) != (FORMAT, VERSION):
-            raise ValueError("another format")
-        return Evaluation(
-            n=int(record["n"]),
-            level=float(record["level"]),
-            measures=tuple(_measure(each) for each in record["measures"]),
-            counts=dict(record["counts"]),
-            classes=tuple(record["classes"]),
-            guarantee=guarantee_from_json(record["guarantee"]),
-            on_training_rows=bool(record["on_training_rows"]),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise DataError(
-            "This is not an evaluation that this Privet wrote: privet evaluate --out writes one."
-        ) from error
-
-
-def _measure(record: dict[str, Any]) -> Measure:
-    found = Measure(
-        str(record["measure"]),
-        str(record["of"]),
-        None if record["estimate"] is None else float(record["estimate"]),
-        float(record["lower"]),
-        float(record["upper"]),
-    )
-    if not 0.0 <= found.lower <= found.upper <= 1.0:
-        raise ValueError("not an interval")
-    return found

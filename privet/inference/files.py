@@ -1,19 +1,20 @@
 """Intervals in a file: JSON of released numbers and their guarantee, never code.
 
 The file keeps the released matrices, so that contrasts and other levels can be asked for later; it
-holds nothing that was not paid for.
+holds nothing that was not paid for. Its first field is the digest of the rest, by which a changed
+file is found; files of the first format had none.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from privet._checks import number_between
 from privet._types import Array
+from privet._untrusted import SEAL, parsed_json, read_whole, unsealed
 from privet.errors import DataError, PrivetError
 from privet.inference.intervals import FORMAT, JOINT, Intervals, confidence_level
 from privet.inference.released_model import NamedDirections, ParameterLayout
@@ -22,6 +23,11 @@ from privet.mechanisms.matrix import NoisyMatrices, Weighing, half_vector, symme
 from privet.noise import NOISES, Noise
 from privet.privacy.guarantee import guarantee_from_json, released_digest
 
+#: as files were before they carried their digest; read, never written
+FIRST_FORMAT = "privet-intervals-1"
+LARGEST = 256 << 20
+#: squares and products of such numbers are still numbers
+BEYOND = 1e100
 CONSTRUCTIONS = {kind.construction: kind for kind in (Uncertainty, WiderUncertainty)}
 
 
@@ -39,15 +45,21 @@ def load_intervals(path: str | os.PathLike[str]) -> Intervals:
         As they were saved; a file keeps no map of the columns, so that decision values of points
         cannot be asked for where the model has one.
     """
+    text = read_whole(path, LARGEST)
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
-        if record.get("format") != FORMAT:
+        record = parsed_json(text)
+        if record.get("format") not in (FIRST_FORMAT, FORMAT):
             raise DataError("This is not a file of intervals that this Privet reads.")
+        if record["format"] == FORMAT or SEAL in record:
+            record = unsealed(text)
         return _build(record)
     except PrivetError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError("The file of intervals is not readable.") from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise DataError(
+            "The file of intervals is not readable: it was changed after it was written, or it is "
+            "another file. Restore it from a copy."
+        ) from error
 
 
 def intervals_digest(found: Intervals) -> str:
@@ -92,18 +104,20 @@ def _build(record: dict[str, Any]) -> Intervals:
 def _uncertainty(record: dict[str, Any], theta: Any) -> Uncertainty:
     kept, fit, side = record["matrices"], record["fit_noise"], len(theta)
     pair = [_finite(np.array(kept[name], dtype=np.float64)) for name in ("hessian", "covariance")]
+    if any(matrix.shape != (side * (side + 1) // 2,) for matrix in pair):
+        raise DataError("The file of intervals does not fit together.")
     released = NoisyMatrices(
         _matrix(pair[0], side),
         _matrix(pair[1], side),
-        Weighing(float(kept["eta"]), float(kept["sensitivity"])),
-        _noise(kept["noise"]),
+        Weighing(_size(kept["eta"]), _size(kept["sensitivity"])),
+        _noise(kept["noise"], side * (side + 1)),
     )
     return CONSTRUCTIONS[record["construction"]](
         theta,
         released,
-        float(record["regularization"]),
-        int(record["n"]),
-        FitNoise(str(fit["mechanism"]), _noise(fit["main"]), float(fit["gap_sd"])),
+        _size(record["regularization"]),
+        int(_size(record["n"])),
+        FitNoise(str(fit["mechanism"]), _noise(fit["main"], side), _size(fit["gap_sd"])),
         int(record["seed"]),
     )
 
@@ -117,8 +131,15 @@ def _matrix(half: Array, side: int) -> Array:
     return found
 
 
-def _noise(facts: dict[str, Any]) -> Noise:
-    return NOISES[facts["kind"]](float(facts["scale"]), int(facts["dimension"]))
+def _noise(facts: dict[str, Any], dimension: int) -> Noise:
+    """The law that was drawn from; its dimension is known, and a draw would ask for its memory."""
+    if facts["dimension"] != dimension:
+        raise DataError("The file of intervals does not fit together.")
+    return NOISES[facts["kind"]](_size(facts["scale"]), dimension)
+
+
+def _size(value: Any) -> float:
+    return number_between("A number in the file of intervals", value, 0.0, BEYOND)
 
 
 def _layout(record: dict[str, Any]) -> ParameterLayout:
@@ -138,7 +159,7 @@ def _layout(record: dict[str, Any]) -> ParameterLayout:
 
 
 def _finite(values: Array) -> Array:
-    """``values``, refused where a file does not hold numbers."""
-    if not np.isfinite(values).all():
+    """``values``, refused where a file does not hold numbers of any use."""
+    if not (np.abs(values) <= BEYOND).all():
         raise DataError("The file of intervals holds numbers that are not finite.")
     return values

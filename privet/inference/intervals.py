@@ -6,7 +6,6 @@ no privacy.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike
 from privet._checks import is_number
 from privet._files import write_whole
 from privet._types import Array
+from privet._untrusted import sealed
 from privet.errors import DeclarationError, MissingExtra
 from privet.inference.interval_display import ShownIntervals
 from privet.inference.released_model import NamedDirections, ParameterLayout
@@ -28,7 +28,7 @@ from privet.planning.bounds import quantile, two_sided_tail, variances
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
 
-FORMAT = "privet-intervals-1"
+FORMAT = "privet-intervals-2"
 JOINT = ("bonferroni", "sidak")
 
 
@@ -326,9 +326,9 @@ class Intervals(ShownIntervals):
         Returns
         -------
         str
-            JSON.
+            JSON, with its digest in the first field.
         """
-        return json.dumps(self.to_json(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        return sealed(self.to_json())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was released to a JSON file, which ``load_intervals`` reads.

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from privet._names import alike
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, terms_from_json
 from privet.ledger.entry import COLUMNS, Entry, Totals, checked_name, follow
@@ -145,6 +146,13 @@ class Entries:
             raise LedgerError(
                 f"The data set {dataset!r} is already open and its cap stays. Go on charging "
                 "it, or choose another name for other people's rows."
+            )
+        same = alike([*self.opened(), dataset])
+        if same is not None and dataset in same:
+            raise LedgerError(
+                f"The data set {dataset!r} looks the same as {same[0]!r}, which is open: a second "
+                "budget for the same people would go unseen. Choose a name that differs in more "
+                "than capitals or signs that nobody sees."
             )
         return found[-1] if found else None
 

@@ -165,7 +165,7 @@ class SqliteStore:
         with closing(self._archived() if only else self._connect(create=create)) as connection:
             try:
                 yield connection
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise LedgerError(
                     f"The ledger {self.path.name} refused: {error}. Nothing was released."
                 ) from error
@@ -236,6 +236,9 @@ class SqliteStore:
                 raise LedgerError(
                     f"The ledger {self.path.name} was removed or replaced while it was opened."
                 )
+        except UnicodeDecodeError:  # in SQLite's own complaint, which quotes the file
+            connection.close()
+            raise LedgerError(f"The file of the ledger {self.path.name} is damaged.") from None
         except BaseException:
             connection.close()
             raise

@@ -9,6 +9,7 @@ meaning is missing. No rule looks at a neighboring cell.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -80,7 +81,7 @@ def spellings(value: Value) -> Iterable[str]:
 
 def lookup(values: Sequence[Value]) -> Callable[[Any], int]:
     """The place of a cell among declared values, or -1."""
-    table = {text_of(value): i for i, value in enumerate(values)}
+    table = {_composed(text_of(value)): i for i, value in enumerate(values)}
     for i, value in enumerate(values):
         for other in spellings(value):
             table.setdefault(other, i)
@@ -92,9 +93,14 @@ def lookup(values: Sequence[Value]) -> Callable[[Any], int]:
             return -1
         if text not in table and whole:  # "1.0" or "01" where 1 is declared
             text = text_of(number_of(text))
-        return table.get(text, -1) if text is not None else -1
+        return table.get(_composed(text), -1) if text is not None else -1
 
     return place
+
+
+def _composed(text: str | None) -> str | None:
+    """A letter and its accent as one sign: files write both, and they are the same text."""
+    return text if text is None or text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def is_readable(kind: Any) -> bool:

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._checks import is_number
+from privet._names import alike, is_safe
 from privet._types import Array
 from privet.errors import DeclarationError
 from privet.schema.cells import Cells, Index, Value, lookup, text_of
 
 OTHER = "(other)"
 LARGEST = 1e100
+LONGEST_SHOWN = 60
 
 
 class Misdeclared(DeclarationError):
@@ -179,7 +181,7 @@ class Categorical(Column):
     from_data: Mark = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", values("categories", self.categories))
+        object.__setattr__(self, "categories", values("categories", self.categories, lines=True))
         boolean("other", self.other)
         mark(self.from_data)
 
@@ -190,8 +192,8 @@ class Categorical(Column):
 
     def names(self, column: str) -> tuple[str, ...]:
         """``column=category``."""
-        shown = [str(text_of(category)) for category in self.categories]
-        return tuple(f"{column}={name}" for name in [*shown, OTHER][: self.width])
+        told = [" ".join(str(text_of(category)).split()) for category in self.categories]
+        return tuple(f"{column}={name}" for name in [*told, OTHER][: self.width])
 
     def write(self, cells: Cells, out: NDArray[Any], factor: float) -> None:
         """``factor`` in the column of each row's category."""
@@ -264,39 +266,50 @@ def number(key: str, value: Any) -> float:
         )
     plain = value.item() if isinstance(value, np.generic) else value
     if not is_number(plain) or not -LARGEST <= plain <= LARGEST:  # not a number is in no range
-        raise Misdeclared(f"{key} must be a number between -1e100 and 1e100, got {value!r}.", key)
+        raise Misdeclared(
+            f"{key} must be a number between -1e100 and 1e100, got {shown(value)}.", key
+        )
     return float(plain)
 
 
 def boolean(key: str, value: Any) -> None:
     """Refuse what is not true or false."""
     if not isinstance(value, bool):
-        raise Misdeclared(f"{key} must be true or false, got {value!r}.", key)
+        raise Misdeclared(f"{key} must be true or false, got {shown(value)}.", key)
 
 
 def mark(value: Any) -> None:
     """Refuse what is no mark: false, true, or "confirmed" by a person."""
     if value != "confirmed" and not isinstance(value, bool):
         raise Misdeclared(
-            f'from_data must be true, false or "confirmed", got {value!r}.', "from_data"
+            f'from_data must be true, false or "confirmed", got {shown(value)}.', "from_data"
         )
 
 
-def text(key: str, value: Any) -> str:
-    """``value`` as text that files and arrays can keep."""
-    if not isinstance(value, str) or not is_plain(value):
-        raise Misdeclared(f"{key} must be plain text that is not blank, got {value!r}.", key)
+def text(key: str, value: Any, *, lines: bool = False) -> str:
+    """``value`` as text that files and arrays can keep; a cell may have several ``lines``."""
+    if not isinstance(value, str) or not is_plain(" ".join(value.split()) if lines else value):
+        raise Misdeclared(
+            f"{key} must be plain text that is not blank and has no control characters, got "
+            f"{shown(value)}.",
+            key,
+        )
     return value
 
 
 def is_plain(value: str) -> bool:
-    """Whether files and arrays can keep a text: not blank, no null characters, valid Unicode."""
-    valid = value.encode("utf-8", "replace").decode() == value
-    return valid and bool(value.strip()) and "\0" not in value
+    """Whether files, arrays and terminals can keep a text: not blank, nothing but characters."""
+    return is_safe(value) and bool(value.strip())
 
 
-def values(key: str, given: Any, fewest: int = 1) -> tuple[Value, ...]:
-    """A list of different texts, whole numbers or booleans."""
+def shown(value: Any) -> str:
+    """A declared value for a sentence, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def values(key: str, given: Any, fewest: int = 1, *, lines: bool = False) -> tuple[Value, ...]:
+    """A list of different texts (with several ``lines``, as cells have), numbers or booleans."""
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
         raise Misdeclared(f"{key} must be a list, got {type(given).__name__}.", key)
     listed = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
@@ -304,10 +317,10 @@ def values(key: str, given: Any, fewest: int = 1) -> tuple[Value, ...]:
         raise Misdeclared(f"{key} still hold '?'. Name them without looking at the data.", key)
     for value in listed:
         if isinstance(value, str):
-            text(key, value)
+            text(key, value, lines=lines)
         elif not isinstance(value, int) or abs(value) >= 1 << 63:
             raise Misdeclared(
-                f"{key} must be texts, whole numbers or booleans, got {value!r}.", key
+                f"{key} must be texts, whole numbers or booleans, got {shown(value)}.", key
             )
     if len(listed) < fewest:
         raise Misdeclared(f"{key} must name at least {fewest}.", key)
@@ -318,8 +331,16 @@ def values(key: str, given: Any, fewest: int = 1) -> tuple[Value, ...]:
 def _refuse_twice(key: str, listed: tuple[Value, ...]) -> None:
     seen: set[str | None] = {OTHER}
     for value in listed:
-        shown = text_of(value)
-        if shown in seen:
-            what = "is a reserved name" if shown == OTHER else "is named twice"
-            raise Misdeclared(f"In {key}, {value!r} {what}.", key)
-        seen.add(shown)
+        told = text_of(value)
+        if told in seen:
+            what = "is a reserved name" if told == OTHER else "is named twice"
+            raise Misdeclared(f"In {key}, {shown(value)} {what}.", key)
+        seen.add(told)
+    # capitals may be codes of their own
+    same = alike((value.strip() for value in listed if isinstance(value, str)), case=True)
+    if same is not None:
+        raise Misdeclared(
+            f"In {key}, {shown(same[0])} and {shown(same[1])} look the same. Name one of them; "
+            f"{ascii(same[1])[:LONGEST_SHOWN]} is how the second is written.",
+            key,
+        )

@@ -15,6 +15,7 @@ import csv
 import gzip
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from privet.errors import DataError
-from privet.schema.file_format import SEPARATORS, FileFormat, pyarrow
+from privet.schema.file_format import SEPARATORS, FileFormat, listed, pyarrow
 
 BLOCK = 1 << 23
 
@@ -91,7 +92,8 @@ class CsvFile:
         """
         pa = pyarrow()
         csv = pa.csv
-        wanted = [column(self.names.index(name)) for name in names]
+        places = {name: place for place, name in enumerate(self.names)}
+        wanted = [column(places[name]) for name in names]
 
         def refuse(row: Any) -> str:
             place = "a row"
@@ -304,8 +306,9 @@ def _split(line: str, separator: str) -> list[str]:
     names = next(csv.reader([line], delimiter=separator), [])
     if not any(name.strip() for name in names):
         raise Unreadable("it has no first line of names")
-    twice = sorted({name for name in names if name.strip() and names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if name.strip() and count > 1)
     if twice:
-        shown = ", ".join(repr(name) for name in twice)
-        raise DataError(f"The file has several columns of the same name: {shown}. Rename them.")
+        raise DataError(
+            f"The file has several columns of the same name: {listed(twice)}. Rename them."
+        )
     return names

@@ -7,13 +7,15 @@ What is done with a table by these declarations is in the modules above: ``encod
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
 from privet._checks import is_number
-from privet.schema.columns import Column, Label, Mark, Misdeclared, is_plain
+from privet._names import alike
+from privet.schema.columns import Column, Label, Mark, Misdeclared, is_plain, shown
 from privet.schema.file_format import FileFormat
 from privet.schema.persons import Person
 
@@ -39,7 +41,9 @@ class Tolerance:
         for key in ("cells", "labels"):
             share = getattr(self, key)
             if not is_number(share) or not 0.0 <= share <= 1.0:
-                raise Misdeclared(f"{key} must be a share between 0 and 1, got {share!r}.", key)
+                raise Misdeclared(
+                    f"{key} must be a share between 0 and 1, got {shown(share)}.", key
+                )
 
 
 def unit_factor(columns: int) -> float:
@@ -75,14 +79,18 @@ class Declarations:
         if not isinstance(self.look, Tolerance | None):
             raise Misdeclared("look must be a Tolerance or None.", "look")
         if self.rows not in ROWS:
-            raise Misdeclared(f"rows must be 'scaled' or 'unit', got {self.rows!r}.", "rows")
+            raise Misdeclared(f"rows must be 'scaled' or 'unit', got {shown(self.rows)}.", "rows")
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
         self._check_names()
 
     def _check_names(self) -> None:
         for name, column in self.columns.items():
             if not isinstance(name, str) or not is_plain(name):
-                raise Misdeclared("A column must have a name that is plain text.", "columns", name)
+                raise Misdeclared(
+                    "A column must have a name that is plain text, without control characters.",
+                    "columns",
+                    name,
+                )
             if not isinstance(column, Column):
                 raise Misdeclared(
                     f"Column {name!r} must be Numeric or Categorical.", "columns", name
@@ -98,10 +106,22 @@ class Declarations:
                 )
             if self.person.column == self.label.name:
                 raise Misdeclared("The person must not be the label.", "person", "column")
-        names = self.feature_names
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise Misdeclared(f"Two encoded columns would be called {twice!r}.", "columns")
+        self._check_looks()
+
+    def _check_looks(self) -> None:
+        """Refuse names that a reader would take for one another."""
+        counted = Counter(self.feature_names)
+        twice = next((name for name, count in counted.items() if count > 1), None)
+        if twice is not None:
+            raise Misdeclared(f"Two encoded columns would be called {shown(twice)}.", "columns")
+        person = [] if self.person is None else [self.person.column]
+        same = alike([self.label.name, *person, *self.columns])
+        if same is not None:
+            raise Misdeclared(
+                f"The names {shown(same[0])} and {shown(same[1])} look the same, but for capitals "
+                f"or signs that nobody sees. Rename one; the second is {same[1]!a}.",
+                *(("columns", same[1]) if same[1] in self.columns else ("person", "column")),
+            )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Declarations) and self._parts() == other._parts()

@@ -34,7 +34,10 @@ class _Growing:
     """
 
     def __init__(self, n: int | None, width: tuple[int, ...], dtype: DTypeLike) -> None:
-        self._array: NDArray[Any] = np.zeros((n or 0, *width), dtype=dtype)
+        try:
+            self._array: NDArray[Any] = np.zeros((n or 0, *width), dtype=dtype)
+        except (MemoryError, ValueError):  # a file may claim any number of rows
+            self._array = np.zeros((0, *width), dtype=dtype)
         self._width, self._end = width, 0
 
     def take(self, count: int) -> NDArray[Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from privet.errors import MissingExtra
-from privet.schema.columns import Misdeclared
+from privet.schema.columns import Misdeclared, shown
 
 #: what a separator is guessed from, the likelier first
 SEPARATORS = (",", ";", "\t", "|")
@@ -40,7 +41,7 @@ class FileFormat:
         if self.encoding is not None:
             _check_encoding(self.encoding)
         if self.decimal not in (".", ","):
-            raise Misdeclared(f'decimal must be "." or ",", got {self.decimal!r}.', "decimal")
+            raise Misdeclared(f'decimal must be "." or ",", got {shown(self.decimal)}.', "decimal")
 
 
 def _separator(given: Any) -> str:
@@ -54,7 +55,7 @@ def _separator(given: Any) -> str:
     ):
         raise Misdeclared(
             "separator must be a single sign such as ',', ';', '|' or a tab (\"tab\"), "
-            f"got {given!r}.",
+            f"got {shown(given)}.",
             "separator",
         )
     return found
@@ -67,12 +68,19 @@ def _check_encoding(given: Any) -> None:
     except (LookupError, TypeError, ValueError, UnicodeError):
         raise Misdeclared(
             "encoding must name a text encoding such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16', "
-            f"got {given!r}.",
+            f"got {shown(given)}.",
             "encoding",
         ) from None
 
 
 PLAIN = FileFormat()
+MOST_NAMES = 12
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of columns for a sentence; the first ones of very many."""
+    told = ", ".join(map(shown, names[:MOST_NAMES]))
+    return told + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
 def pyarrow() -> Any:

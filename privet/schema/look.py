@@ -90,14 +90,14 @@ class Look:
         return tuple(column.name for column in self.columns if column.exceeds)
 
 
-def looked(schema: Declarations, table: Any) -> Look:
-    """Compare every cell of a table with its declaration."""
+def looked(schema: Declarations, table: Any, *, label: bool = True) -> Look:
+    """Compare every cell of a table with its declaration; without ``label`` the features alone."""
     share = schema.look or Tolerance()
-    label = ColumnLook(schema.label.name, "label", share.labels)
-    # a declared class for rows without a label is no label: what they say is lost all the same
-    counts: list[tuple[ColumnLook, Callable[[ColumnLook, Cells], None]]] = [
-        (label, _listed(schema.label))
-    ]
+    counts: list[tuple[ColumnLook, Callable[[ColumnLook, Cells], None]]] = []
+    if label:
+        # a declared class for rows without a label is no label: what they say is lost all the same
+        told = ColumnLook(schema.label.name, "label", share.labels)
+        counts.append((told, _listed(schema.label)))
     for name, column in schema.columns.items():
         found = ColumnLook(name, "column", share.cells)
         if isinstance(column, Numeric):
@@ -105,7 +105,7 @@ def looked(schema: Declarations, table: Any) -> Look:
             counts.append((found, _numeric(column)))
         elif isinstance(column, Categorical):
             counts.append((found, _listed(column)))
-    if schema.person is not None:
+    if label and schema.person is not None:
         person = ColumnLook(schema.person.column, "person", share.cells)
         counts.append((person, _person(Allowance(schema.person))))
     for batch in open_table(table, schema.file).batches([found.name for found, _ in counts]):

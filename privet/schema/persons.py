@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privet._checks import is_whole
 from privet._types import Flags
 from privet.schema.cells import Cells, Index, text_of
-from privet.schema.columns import Misdeclared, text
+from privet.schema.columns import Misdeclared, shown, text
 
 MOST_ROWS = 1_000_000
 
@@ -45,7 +45,7 @@ class Person:
         most = self.most_rows
         if not is_whole(most) or not 1 <= most <= MOST_ROWS:
             raise Misdeclared(
-                f"most_rows must be a whole number from 1 to {MOST_ROWS:,}, got {most!r}.",
+                f"most_rows must be a whole number from 1 to {MOST_ROWS:,}, got {shown(most)}.",
                 "most_rows",
             )
         object.__setattr__(self, "most_rows", int(most))

@@ -58,13 +58,14 @@ class Schema(Declarations):
         """Features alone, for prediction; the table needs no label and no person."""
         return encoding.encode_features(self, table, dtype)
 
-    def compare(self, table: Any) -> Look:
+    def compare(self, table: Any, *, label: bool = True) -> Look:
         """How many cells of each column miss their declaration: for the curator's eyes only.
 
         The counts are exact and no guarantee covers them. They are for a person who may see the
-        rows anyway, before a budget is spent on a table that does not fit its schema.
+        rows anyway, before a budget is spent on a table that does not fit its schema. Without
+        ``label`` the table needs no label and no person, as for predictions.
         """
-        return looked(self, table)
+        return looked(self, table, label=label)
 
     # -- explaining -------------------------------------------------------------------------------
 

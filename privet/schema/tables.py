@@ -6,17 +6,18 @@ they quote the rows they stumble over.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from privet._untrusted import refuse_special
 from privet.errors import DataError, MissingExtra
 from privet.schema.cells import Cells, is_readable, number_of
-from privet.schema.file_format import PLAIN, FileFormat, pyarrow
+from privet.schema.file_format import PLAIN, FileFormat, listed, pyarrow
 
 BATCH = 32_768
-MOST_NAMES = 12
 CSV_NAMES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
@@ -78,18 +79,12 @@ class OpenTable:
             if self.separator is None or len(self.types) > 1
             else (f" They were split at {self.separator!r}: is that the separator?")
         )
-        return f"Its columns are {_listed(list(self.types))}.{one}"
+        return f"Its columns are {listed(list(self.types))}.{one}"
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """The rows in order, with these columns only."""
         self.require(names)
         return self.source(list(names))
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names for a sentence; the first ones of very many."""
-    shown = ", ".join(repr(name) for name in names[:MOST_NAMES])
-    return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
 def is_table(value: Any) -> bool:
@@ -110,8 +105,9 @@ def open_table(table: Any, file: FileFormat | None = None) -> OpenTable:
     if not isinstance(table, str | Path):
         return _open_frame(table)
     path = Path(table)
-    if not path.is_file():
+    if not path.exists() or path.is_dir():
         raise DataError(f"There is no file {str(path)!r}.")
+    refuse_special(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         return _open_parquet(path)
     if path.name.lower().endswith(CSV_NAMES):
@@ -177,9 +173,9 @@ def _typed(schema: Any) -> dict[str, Any]:
     """Columns of an Arrow schema with their narwhals types."""
     import narwhals.stable.v2 as nw
 
-    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
     if twice:
-        raise DataError(f"The file has several columns of the same name: {_listed(twice)}.")
+        raise DataError(f"The file has several columns of the same name: {listed(twice)}.")
     return dict(nw.from_native(schema.empty_table(), eager_only=True).collect_schema())
 
 

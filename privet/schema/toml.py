@@ -33,19 +33,31 @@ import dataclasses
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from privet._untrusted import MEGABYTE, Unbounded, parsed_toml, read_whole
 from privet.errors import DeclarationError
-from privet.schema.columns import Categorical, Column, Label, Misdeclared, Numeric
+from privet.schema.columns import Categorical, Column, Label, Misdeclared, Numeric, shown
 from privet.schema.declarations import Declarations, Tolerance
 from privet.schema.file_format import FileFormat
 from privet.schema.persons import Person
 
 Made = TypeVar("Made")
 LINE = 96
+#: of a file or a text: a hundred thousand codes with room to spare
+LARGEST = 8 * MEGABYTE
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+#: what a statement of several lines is told by: texts, comments, brackets and ends of lines
+_TOKEN = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'"
+    r"|#[^\n]*|[\[\]{}]|\n",
+    re.DOTALL,
+)
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -56,7 +68,7 @@ def read(make: Callable[..., Made], source: str | Path) -> Made:
     if isinstance(source, str) and "\n" in source:
         return _parse(make, source, "")
     try:
-        return _parse(make, Path(source).read_text(encoding="utf-8"), f"{source}, ")
+        return _parse(make, read_whole(source, LARGEST).decode(), f"{source}, ")
     except OSError:
         raise DeclarationError(f"The schema {str(source)!r} cannot be read as a file.") from None
     except UnicodeDecodeError:
@@ -65,8 +77,12 @@ def read(make: Callable[..., Made], source: str | Path) -> Made:
 
 def _parse(make: Callable[..., Made], text: str, source: str) -> Made:
     text = text.replace("\r\n", "\n")
+    if len(text) > LARGEST:
+        raise DeclarationError("The schema is larger than any that Privet writes.")
     try:
-        return make(**_declared(tomllib.loads(text)))
+        return make(**_declared(parsed_toml(text)))
+    except Unbounded as error:
+        raise DeclarationError(f"{source}{error}.") from None
     except tomllib.TOMLDecodeError as error:
         found = _PLACE.search(str(error))
         line, column = _end(text) if found is None or found[1] is None else map(int, found.groups())
@@ -110,7 +126,7 @@ def _column(record: dict[str, Any], name: str) -> Column:
         return _make(Categorical, table, "columns", name)
     if "low" in table or "high" in table:
         return _make(Numeric, table, "columns", name)
-    raise Misdeclared(f"Column {name!r} needs low and high, or categories.", "columns", name)
+    raise Misdeclared(f"Column {shown(name)} needs low and high, or categories.", "columns", name)
 
 
 def _make(kind: Callable[..., Made], table: dict[str, Any], *path: str) -> Made:
@@ -127,14 +143,14 @@ def _make(kind: Callable[..., Made], table: dict[str, Any], *path: str) -> Made:
 
 
 def _name(path: tuple[str, ...]) -> str:
-    return f"Column {path[1]!r}" if len(path) > 1 else f"The {path[0]}"
+    return f"Column {shown(path[1])}" if len(path) > 1 else f"The {path[0]}"
 
 
 def _refuse_unknown(table: dict[str, Any], known: Any, *path: str) -> None:
     for key in table:
         if key not in known:
             raise Misdeclared(
-                f"Unknown key {key!r}; known here are {', '.join(known)}.", *path, key
+                f"Unknown key {shown(key)}; known here are {', '.join(known)}.", *path, key
             )
 
 
@@ -150,27 +166,34 @@ def locate(text: str, path: tuple[str, ...]) -> tuple[int, int]:
     if not path:  # what is missing would stand at the end
         return _end(text)
     lines = text.split("\n")
-    low, high = 0, len(lines)
+    starts = [*_statements(text), len(lines)]
+    low, high = 0, len(starts) - 1
     while low < high:  # the shortest head of the file that has the key, by bisection
         middle = (low + high) // 2
-        if _holds(_head(lines, middle)[0], path):
+        if _holds(parsed_toml("\n".join(lines[: starts[middle]])), path):
             high = middle
         else:
             low = middle + 1
-    first = _head(lines, low - 1)[1] if low else 0
+    first = starts[max(low - 1, 0)]
     line = lines[min(first, len(lines) - 1)]
     found = line.find(path[-1])
     return first + 1, (found if found >= 0 else len(line) - len(line.lstrip())) + 1
 
 
-def _head(lines: list[str], count: int) -> tuple[dict[str, Any], int]:
-    """The longest head of at most ``count`` lines that is TOML, and how many lines it has."""
-    for size in range(max(count, 0), 0, -1):
-        try:
-            return tomllib.loads("\n".join(lines[:size])), size
-        except tomllib.TOMLDecodeError:
-            continue  # inside a statement of several lines
-    return {}, 0
+def _statements(text: str) -> Iterator[int]:
+    """The lines of valid TOML at which a statement, a comment or nothing begins, from 0.
+
+    Up to each of them the text is TOML by itself. To find them by trying would take time that
+    grows with the square of a long list.
+    """
+    depth, line = 0, 0
+    yield 0
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        line += token.count("\n")
+        depth += (token in "[{") - (token in "]}")
+        if token == "\n" and not depth:
+            yield line
 
 
 def _holds(record: Any, path: tuple[str, ...]) -> bool:
@@ -239,7 +262,15 @@ def value(held: Any) -> str:
         return str(int(held)) if held.is_integer() and abs(held) < 1e15 else repr(held)
     if isinstance(held, int):
         return str(held)
-    return json.dumps(held, ensure_ascii=False).replace("\x7f", "\\u007f")
+    text = json.dumps(held, ensure_ascii=False)
+    return text if text.isprintable() else "".join(map(_written, text))
+
+
+def _written(sign: str) -> str:
+    """A sign that is not seen, or that would turn a line round, by its number."""
+    if sign.isprintable():
+        return sign
+    return f"\\u{ord(sign):04x}" if ord(sign) < 1 << 16 else f"\\U{ord(sign):08x}"
 
 
 def _key(name: str) -> str:

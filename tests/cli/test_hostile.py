@@ -63,6 +63,9 @@ def test_names_in_a_model_file_cannot_write_on_the_terminal_or_into_the_page(
     evil = "<script>alert(1)</script>\x1b[2J\x07$x$"
     raw = (people / "schema.toml").read_text()
     rewritten(path, schema=raw.replace('"north"', json.dumps(evil)), feature_names=[])
+    refused(run("report", path), "no control characters")
+    shown = json.dumps(evil.replace("\x1b", "").replace("\x07", ""))
+    rewritten(path, schema=raw.replace('"north"', shown), feature_names=[])
     assert run("report", path).exit_code == 0
     page = path.with_suffix(".html").read_text()
     assert "<script" not in page

@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer
 from privet import ZCDP, ApproxDP, Ledger, LogisticRegression, PureDP, evaluate
 from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
 from privet.evaluation.allocation import count_tables, plan_evaluation, shares
-from privet.evaluation.released_evaluation import evaluation_from_json
+from privet.evaluation.evaluation_files import evaluation_from_json
 from privet.mechanisms.counts import HistogramDesign
 from privet.privacy.compose import Composition
 from privet.report.page import evaluation_section as fragment
@@ -256,11 +256,12 @@ def test_the_result_is_frozen_and_reads_as_table_frame_json_and_page() -> None:
     assert list(frame.columns) == ["measure", "of", "estimate", "lower", "upper"]
     assert len(frame) == len(found.measures)
     again = json.loads(found.dumps())
+    assert len(again.pop("sha256")) == 64
     assert again["n"] == ROWS
     assert again["guarantee"]["event"]["claim"] == {"kind": "pure", "epsilon": 1.0}
     assert str(evaluation_from_json(again)) == str(found)
     assert evaluation_from_json(again).to_json() == again
-    for broken in (None, [], {**again, "version": 2}, {**again, "n": "many"}):
+    for broken in (None, [], {**again, "version": 3}, {**again, "n": "many"}):
         with pytest.raises(DataError, match="evaluation"):
             evaluation_from_json(broken)
     lines = str(found).splitlines()

@@ -16,7 +16,7 @@ ROOT = Path(privet.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
 #: What every room may open.
-WORDS = {"errors", "_checks", "_files", "_moved", "_types", "_version"}
+WORDS = {"errors", "_checks", "_files", "_moved", "_names", "_types", "_untrusted", "_version"}
 BELOW_MECHANISMS = WORDS | {
     "bisection",
     "schema",
@@ -46,7 +46,9 @@ BELOW_EDGES = BELOW_USES | {
 #: losses < risk < minimize, schema < rows < minimize, randomness < noise, randomness < exact_draws
 #: < grid.
 ROOMS: dict[str, set[str]] = {
-    "_files": set(),
+    "_files": {"_untrusted"},
+    "_names": set(),
+    "_untrusted": {"errors"},
     "errors": set(),
     "_checks": {"errors"},
     "_types": set(),

@@ -14,12 +14,15 @@ import pytest
 from hypothesis import strategies as st
 
 import tests.strategies  # noqa: F401  (loads the settings of hypothesis)
+from privet._names import alike, is_safe
 from privet.schema import Categorical, Column, Label, Numeric, Person, Schema
 
 #: characters that formats, parsers and comparisons treat in a special way
 ODD = "aAbTrue019.,;:=-+ []{}()#?'\"\\/_%&<>~^$*|\t\n\r\x01\x1b\x7f\x85\xa0\u2028éß\u0130１☃😀"
 TEXT = st.text(ODD, max_size=8)
-PLAIN = TEXT.filter(lambda text: bool(text.strip()) and text.strip() != "(other)")
+#: texts of one line, and of several as cells have them
+PLAIN = TEXT.filter(lambda text: bool(text.strip()) and text.strip() != "(other)").filter(is_safe)
+LINES = TEXT.filter(lambda text: bool(text.strip()) and is_safe(" ".join(text.split())))
 BOUND = st.floats(-1e99, 1e99) | st.integers(-1000, 1000).map(float)
 MARKS = st.sampled_from([False, True, "confirmed"])
 WHOLE = st.integers(-(2**40), 2**40)
@@ -38,10 +41,11 @@ def numerics(draw: st.DrawFn) -> Numeric:
 
 def distinct(values: st.SearchStrategy[Any], fewest: int = 1) -> st.SearchStrategy[tuple[Any, ...]]:
     listed = st.lists(values, min_size=fewest, max_size=5, unique_by=lambda v: str(v).strip())
-    return listed.map(tuple).filter(lambda listed: listed != ("?",))
+    seen = listed.filter(lambda found: alike(map(str.strip, map(str, found)), case=True) is None)
+    return seen.map(tuple).filter(lambda listed: listed != ("?",))
 
 
-CATEGORIES = distinct(PLAIN) | distinct(WHOLE) | st.just((False, True))
+CATEGORIES = distinct(LINES) | distinct(WHOLE) | st.just((False, True))
 CATEGORICALS = st.builds(Categorical, CATEGORIES, other=st.booleans(), from_data=MARKS)
 COLUMNS: st.SearchStrategy[Column] = numerics() | CATEGORICALS
 
@@ -49,7 +53,9 @@ COLUMNS: st.SearchStrategy[Column] = numerics() | CATEGORICALS
 @st.composite
 def schemas(draw: st.DrawFn, names: st.SearchStrategy[str] = PLAIN) -> Schema:
     called = draw(
-        st.lists(names, min_size=3, max_size=7, unique=True).filter(lambda c: c[0] != "?")
+        st.lists(names, min_size=3, max_size=7, unique=True).filter(
+            lambda called: called[0] != "?" and alike(called) is None
+        )
     )
     label, person, *columns = called
     classes = draw(distinct(PLAIN, 2) | distinct(WHOLE, 2) | st.just((False, True)))
