@@ -46,9 +46,9 @@ class Ledger:
 
     Entries are appended, never changed. Each carries the hash of the one before it, so ``verify``
     finds an entry that was edited, deleted or reordered. Whoever can write the file can also hash
-    it anew: a chain rewritten as a whole, cut off at its end or rolled back is found only by
-    comparing it with a ``head()`` or a ``Receipt`` that was kept elsewhere. Order is by sequence,
-    never by clock.
+    it anew: a chain rewritten as a whole, cut off at its end or rolled back is found by comparing
+    it with a ``head()`` or a ``Receipt`` that was kept elsewhere, or with what this machine
+    remembers of it, which charges and ``verify`` do. Order is by sequence, never by clock.
     """
 
     url: str

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from privet._files import sync, write_whole
+from privet._files import write_whole
 from privet.errors import LedgerError
 from privet.ledger.entries import Entries
 from privet.ledger.entry import Entry
@@ -79,14 +79,15 @@ class Heads:
         lines = [f"{_LEAD} {file}", *(f"{entry.sequence} {entry.hash}" for entry in newest)]
         write_whole(self.path, "".join(f"{line}\n" for line in lines), mode=0o644)
 
-    def note(self, entry: Entry) -> None:
-        """One more head, on disk when this returns."""
+    def note(self, entry: Entry, *, durable: bool = True) -> None:
+        """One more head; on disk when this returns, if it must be ``durable``."""
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             os.write(handle, f"{entry.sequence} {entry.hash}\n".encode())
+            if durable:
+                os.fsync(handle)
         finally:
             os.close(handle)
-        sync(self.path)
 
     def is_long(self) -> bool:
         """Whether older heads may go, or a crash has left half of a line."""
@@ -146,4 +147,5 @@ def note_own(entry: Entry | None) -> None:
             heads.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with suppress(FileExistsError):
                 write_whole(heads.path, f"{_LEAD} -\n", replace=False)
-        heads.note(entry)
+        # the commit itself is durable: what a power cut takes from here is only a memory
+        heads.note(entry, durable=False)
