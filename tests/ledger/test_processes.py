@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,12 @@ def children(what: str, url: str, count: int, *, alone: bool = False) -> Any:
     """What the processes found; ``alone``: with mounts of their own."""
     if alone and subprocess.run(["unshare", "-m", "mount", "--bind", "/tmp", "/tmp"]).returncode:
         pytest.skip("mounts are not permitted here")
-    namespace = ["unshare", "-m"] if alone else []
+    return told_by("children", what, url, str(count), namespace=["unshare", "-m"] if alone else [])
+
+
+def told_by(module: str, *arguments: str, namespace: Sequence[str] = ()) -> Any:
     done = subprocess.run(
-        [*namespace, sys.executable, "-m", "tests.ledger.children", what, url, str(count)],
+        [*namespace, sys.executable, "-m", f"tests.ledger.{module}", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -42,6 +46,15 @@ def test_14_kill_9_loses_nothing_and_gains_nothing(
     assert found["reserved"] > kills / 10  # the children were at work
     # a child spends about half of its time between a reservation and its settlement
     assert found["orphans"] > 0
+
+
+@pytest.mark.usefixtures("postgres_server")
+def test_14_a_server_that_is_stopped_at_once_loses_nothing() -> None:
+    """While three processes charge; what was confirmed is there, and little beside it."""
+    found = told_by("storms", "3", "3")
+    assert found["crashes"] == 3
+    assert found["confirmed"] > 10  # they were at work
+    assert found["refused"] + found["unknown"] > 0  # and were hit
 
 
 def test_15_fifty_processes_for_the_last_unit(url: str) -> None:
