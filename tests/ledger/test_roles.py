@@ -151,7 +151,7 @@ def test_no_login_becomes_the_owner(ledgers: Logins) -> None:
         f"GRANT r{ledgers.number}_owner TO CURRENT_USER",
         "SET SESSION AUTHORIZATION privet",
     ):
-        with pytest.raises(psycopg.Error, match="permission denied"):
+        with pytest.raises(psycopg.Error, match=r"permission denied|must have admin option"):
             ledgers.sql("alice", statement)
 
 
@@ -284,6 +284,18 @@ def test_the_honest_entry_in_the_same_words_is_taken(attacked: Logins) -> None:
     attacked.owner.verify()
     with pytest.raises(psycopg.Error, match="duplicate key"):
         attacked.append("alice", settle(attacked.owner.entries(), 3, time=entries[2].time))
+
+
+def test_nobody_writes_in_another_logins_name(ledgers: Logins) -> None:
+    entries = ledgers.owner.entries()
+    entry = charge(entries, totals=grown(entries))
+    line = json.dumps({**dict(zip(COLUMNS, entry, strict=True)), "author": f"bob_{ledgers.number}"})
+    with psycopg.connect(ledgers.of("alice").url, autocommit=True) as connection:
+        connection.execute(f'SELECT "{ledgers.schema}".privet_append(%s)'.encode(), (line,))
+        query = f'SELECT author FROM "{ledgers.schema}".privet_entries WHERE sequence = 2'
+        assert connection.execute(query.encode()).fetchone() == (f"alice_{ledgers.number}",)
+    with pytest.raises(LedgerError, match="another login's"):
+        ledgers.of("bob").settle(2)
 
 
 def test_tables_and_settings_of_the_session_do_not_stand_in(ledgers: Logins) -> None:
