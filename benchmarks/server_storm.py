@@ -64,8 +64,8 @@ def main() -> None:
     lines = [
         "# Storms on PostgreSQL",
         "",
-        f"Written by `python benchmarks/server_storm.py {kills}`. Clients are killed (`kill -9`) at",
-        "random moments of a charge; the server is stopped at once (`immediate`) while clients",
+        f"Written by `python benchmarks/server_storm.py {kills}`. Clients are killed (`kill -9`)",
+        "at random moments of a charge; the server is stopped at once (`immediate`) while clients",
         "charge, and started again. No confirmed entry was lost, none was gained that nobody",
         "asked for, nothing was granted twice, and the ledgers verify. *Untold* and *unknown* are",
         "commits whose answer was lost with the client or the server: they may be there.",
