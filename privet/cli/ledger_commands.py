@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privet.ledger import Fits, Ledger, Terms
     from privet.ledger.binding import BindingFinding
     from privet.ledger.checkpoint import Checkpoint
-    from privet.ledger.entries import Release
+    from privet.ledger.entries import ReleaseNoted
 
 app = typer.Typer(
     help="Keep account of what releases from a data set have cost.",
@@ -148,7 +148,7 @@ def _account(ledger: Ledger, dataset: str, last: int | None) -> dict[str, Any]:
     }
 
 
-def _release(found: Release) -> dict[str, Any]:
+def _release(found: ReleaseNoted) -> dict[str, Any]:
     entry = found.charged
     return {
         "number": entry.sequence,

@@ -92,7 +92,7 @@ class Reservation(NamedTuple):
     settled: Entry | None
 
 
-class Release(NamedTuple):
+class ReleaseNoted(NamedTuple):
     """A charge, and whether its release was noted."""
 
     charged: Entry
@@ -195,7 +195,7 @@ class Entries:
         found = self._transaction.rows(query.format(table=self._transaction.table), {})
         return [row[0] for row in found]
 
-    def releases(self, dataset: str, last: int | None = None) -> Iterator[Release]:
+    def releases(self, dataset: str, last: int | None = None) -> Iterator[ReleaseNoted]:
         """The charges of a data set and whether they were settled: in order, or the last ones."""
         charges = f"{_SELECT} WHERE dataset = :dataset AND kind = 'reserve' AND sequence > :after"
         if last is not None:
@@ -208,7 +208,7 @@ class Entries:
             yield from self._with_settlements(dataset, found)
             after = found[-1].sequence
 
-    def _with_settlements(self, dataset: str, charges: list[Entry]) -> list[Release]:
+    def _with_settlements(self, dataset: str, charges: list[Entry]) -> list[ReleaseNoted]:
         keys = {f"k{i}": str(entry.sequence) for i, entry in enumerate(charges)}
         names = ", ".join(f":{name}" for name in keys) or "NULL"
         query = (
@@ -216,7 +216,7 @@ class Entries:
             f"AND key IN ({names})"
         ).format(table=self._transaction.table)
         settled = {row[0] for row in self._transaction.rows(query, {"dataset": dataset, **keys})}
-        return [Release(entry, str(entry.sequence) in settled) for entry in charges]
+        return [ReleaseNoted(entry, str(entry.sequence) in settled) for entry in charges]
 
     def append(
         self,

@@ -12,7 +12,7 @@ from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, declared_terms
 from privet.ledger.binding import BindingFinding, release_findings
 from privet.ledger.checkpoint import Checkpoint, verify_ledger
-from privet.ledger.entries import Account, Entries, Release, reservation_number
+from privet.ledger.entries import Account, Entries, ReleaseNoted, reservation_number
 from privet.ledger.entry import GENESIS, Entry, checked_name, drawn, is_digest, totals_text
 from privet.ledger.fits import Fits
 from privet.ledger.memory import check_own, note_own
@@ -217,7 +217,7 @@ class Ledger:
         with self._store.reading() as entries:
             return entries.all(dataset)
 
-    def releases(self, dataset: str, last: int | None = None) -> Iterator[Release]:
+    def releases(self, dataset: str, last: int | None = None) -> Iterator[ReleaseNoted]:
         """The charges of a data set, and whether each was settled; or the ``last`` ones."""
         with self._store.reading() as entries:
             entries.account(dataset)
