@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from privet.ledger import Ledger
     from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression, fit_table
     from privet.planning import plan
-    from privet.privacy import ZCDP, ApproxDP, PureDP
+    from privet.privacy import GDP, ZCDP, ApproxDP, PureDP
     from privet.schema import Categorical, Label, Numeric, Person, Schema
     from privet.store import load, save
 
 _HOMES = {
     "PureDP": "privet.privacy",
+    "GDP": "privet.privacy",
     "ZCDP": "privet.privacy",
     "ApproxDP": "privet.privacy",
     "Ledger": "privet.ledger",
@@ -41,6 +42,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "GDP",
     "ZCDP",
     "ApproxDP",
     "Categorical",

@@ -42,7 +42,7 @@ class InteractivePredictor(AnswerNumbers):
 
     Parameters
     ----------
-    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float (pure epsilon), PureDP, ZCDP, ApproxDP or GDP, default 1.0
         Pays for every answer there will ever be; charged once, at ``fit``.
     kernel : Kernel, "gaussian", "laplacian" or "matern", default "gaussian"
         A name takes its width from the number of columns.

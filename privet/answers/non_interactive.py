@@ -41,7 +41,7 @@ class NonInteractiveClassifier(ReleasedExpansion):
 
     Parameters
     ----------
-    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float (pure epsilon), PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost.
     kernel : "auto", Kernel, "gaussian", "laplacian" or "matern", default "auto"
         "auto" is ``Linear()``, rows clipped to norm 1, without a net, and "gaussian" with one.

@@ -45,7 +45,7 @@ class SemiInteractiveClassifier(ReleasedExpansion):
 
     Parameters
     ----------
-    budget : float (pure epsilon), PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float (pure epsilon), PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost.
     public_points : table or list of objects
         Unlabeled, public, like the rows that will be classified. They are released with the model.

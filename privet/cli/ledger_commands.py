@@ -79,6 +79,10 @@ _ADMITS = {
         "Gaussian releases, whose rhos add up, and pure ones at epsilon^2/2. Many small releases "
         "fit better than under --epsilon"
     ),
+    "gdp": (
+        "releases with Gaussian noise, whose mus add up in squares, and pure ones. With more than "
+        "two classes noise in the objective has no mu"
+    ),
     "approx": (
         "one release of the cap's own epsilon and delta if it is the first, and then nothing; or "
         "many, by Renyi divergence, which keeps back part of epsilon (--rho keeps nothing); or "
@@ -177,6 +181,7 @@ def _fitting(fits: Fits) -> dict[str, Any]:
     return {
         "epsilon": fits.pure or None,
         "rho": fits.rho or None,
+        "mu": fits.mu or None,
         "epsilon_delta": None if approx is None else [approx.epsilon, approx.delta],
         "gaussian_only": fits.gaussian,
     }

@@ -114,19 +114,24 @@ class BudgetFlags:
     rho: Annotated[
         float | None, typer.Option(help="Zero-concentrated budget, in place of --epsilon.")
     ] = None
+    mu: Annotated[float | None, typer.Option(help="Gaussian budget, in place of --epsilon.")] = None
 
     def budget(self) -> Budget:
         """The budget that the flags name; none, two or an impossible one is wrong usage."""
         from privet.errors import DeclarationError
-        from privet.privacy.budget import ZCDP, ApproxDP, PureDP
+        from privet.privacy.budget import GDP, ZCDP, ApproxDP, PureDP
 
-        if (self.epsilon is None) == (self.rho is None):
-            raise typer.BadParameter("give either --epsilon (with or without --delta) or --rho.")
+        if sum(number is not None for number in (self.epsilon, self.rho, self.mu)) != 1:
+            raise typer.BadParameter(
+                "give either --epsilon (with or without --delta), --rho or --mu."
+            )
+        if self.epsilon is None and self.delta is not None:
+            raise typer.BadParameter("--delta goes with --epsilon, not with --rho or --mu.")
         try:
             if self.rho is not None:
-                if self.delta is not None:
-                    raise typer.BadParameter("--delta goes with --epsilon, not with --rho.")
                 return ZCDP(self.rho)
+            if self.mu is not None:
+                return GDP(self.mu)
             epsilon = required(self.epsilon, "--epsilon")
             return PureDP(epsilon) if self.delta is None else ApproxDP(epsilon, self.delta)
         except DeclarationError as error:

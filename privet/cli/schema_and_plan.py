@@ -199,7 +199,7 @@ def plan(
         Path | None, typer.Option(help="Draw noise and risk against the rows (png, svg, pdf).")
     ] = None,
     over: Annotated[
-        Literal["n", "d", "epsilon", "rho", "regularization"],
+        Literal["n", "d", "epsilon", "rho", "mu", "regularization"],
         typer.Option(help="What the picture varies."),
     ] = "n",
     force: Force = False,

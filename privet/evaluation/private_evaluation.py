@@ -64,7 +64,7 @@ def evaluate(
         row or a person.
     y : array-like of shape (n_samples,), optional
         The labels of the rows.
-    budget : float, PureDP, ZCDP or ApproxDP
+    budget : float, PureDP, ZCDP, ApproxDP or GDP
         What the whole evaluation may cost, on top of what the training cost.
     measures : list of str, optional
         Of "accuracy", "confusion", "auc", "calibration", "groups"; fewer are more exact. By default

@@ -103,7 +103,7 @@ def choose_threshold(
         budget is for whom the schema protects, a row or a person.
     y : array-like of shape (n_samples,), optional
         The labels of the rows.
-    budget : float, PureDP, ZCDP or ApproxDP
+    budget : float, PureDP, ZCDP, ApproxDP or GDP
         What the choice may cost, on top of what the training cost.
     candidates : list of float
         In increasing order. Declared, never read from the scores; fewer mean less noise.

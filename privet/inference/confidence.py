@@ -79,7 +79,7 @@ def confidence_intervals(
     X, y : table and labels
         The rows that the model was trained on; that they are is the caller's word. A model that
         carries a schema also takes its raw table, without ``y``.
-    budget : float, PureDP, ZCDP or ApproxDP
+    budget : float, PureDP, ZCDP, ApproxDP or GDP
         Spent on top of the fit's, for the same unit (a row, or a person's rows).
     level : float, default 0.95
         Confidence level of each interval.
@@ -261,7 +261,7 @@ def fit_with_intervals(
         What to fit; its own ``budget`` plays no part.
     X, y : table and labels
         The rows to train on.
-    budget : float, PureDP, ZCDP or ApproxDP
+    budget : float, PureDP, ZCDP, ApproxDP or GDP
         What the fit and the intervals cost together.
     level : float, default 0.95
         Confidence level of each interval.

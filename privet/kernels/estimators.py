@@ -26,7 +26,7 @@ class KernelLogisticRegression(KernelClassifier):
 
     Parameters
     ----------
-    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost. With many features ``ApproxDP`` or ``ZCDP`` need far less noise than
         a pure epsilon, whose noise grows with the number of features.
     kernel : "gaussian", "laplacian", "matern" or a Kernel, default "gaussian"
@@ -127,7 +127,7 @@ class KernelSVC(KernelClassifier):
 
     Parameters
     ----------
-    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost.
     loss : "huber" or "smooth_hinge", default "huber"
         A hinge with a quadratic or a twice differentiable knee.

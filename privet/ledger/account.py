@@ -22,6 +22,9 @@ t)/cosh(t/2)]/(a - 1)`` of pure releases: it starts at 0 and grows faster than i
 ``t f' - f = g((a - 1/2) t) - g(t/2)`` over ``a - 1`` with ``g(x) = x tanh x - log cosh x``
 increasing.
 
+**Gaussian caps** count squared mus alone, ``k^2 mu^2`` for a person: a sum of squares within the
+cap's is a filter (Smith and Thakurta 2022). A release without a mu is refused.
+
 **(epsilon, delta) caps.** The first release decides between the Renyi filter and basic composition
 (see ``privet.privacy.compose``): for a row, the first one from its part, since the answers of other
 parts have the same law whatever the row is; for a person, the first one from any part.
@@ -29,6 +32,7 @@ parts have the same law whatever the row is; for a person, the first one from an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -38,17 +42,19 @@ from typing import Any, NamedTuple
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.ledger.entry import Totals, checked_name
 from privet.ledger.fits import NOTHING_MORE, Fits, charged_words, declarable, down, most, plain
-from privet.privacy.budget import ZCDP, Budget, PureDP, budget_from_json
+from privet.privacy.budget import GDP, ZCDP, Budget, PureDP, budget_from_json
 from privet.privacy.compose import (
     FILTER_ORDERS,
     NOTHING,
     NOTHING_BASIC,
+    NOTHING_GAUSSIAN,
     Filter,
     Vector,
     add_costs,
     basic_costs,
     costs,
     from_units,
+    gaussian_costs,
     units,
 )
 from privet.privacy.curves import LARGEST, Curve, GaussianCurve, PureCurve
@@ -86,7 +92,7 @@ class Terms:
 
     def nothing(self) -> Totals:
         """The totals of an account that was never charged."""
-        return (NOTHING,) * max(len(self.parts), 1)
+        return (self.filter.nothing,) * max(len(self.parts), 1)
 
     def charged(self, totals: Totals, event: Event, part: str | None) -> Totals:
         """The totals after ``event`` on one part, or on the whole table."""
@@ -111,6 +117,8 @@ class Terms:
 
     def cost(self, event: Event, total: Vector) -> Vector:
         """What ``event`` adds to a vector of totals, under its filter."""
+        if len(total) == len(NOTHING_GAUSSIAN):
+            return gaussian_costs(event, self.group)
         if len(total) == len(NOTHING_BASIC):
             return basic_costs(event, self.group)
         return costs_for(event, self.group)
@@ -157,6 +165,9 @@ class Terms:
             return self.room(self.charged(totals, plain(claim, curve), part)) >= 0
 
         pure = most(lambda e: admitted(PureDP(e), PureCurve(e)), left / k)
+        if self.cap.numbers.mu is not None:
+            mu = most(lambda m: admitted(GDP(m), GaussianCurve(m * m / 2.0)), left / k)
+            return Fits(pure, 0.0, mu=mu)
         rho = most(lambda r: admitted(ZCDP(r), GaussianCurve(r)), left / k**2)
         delta = self.cap.numbers.delta
         if delta == 0.0:
@@ -177,6 +188,9 @@ class Terms:
         column = 0 if self.cap.numbers.rho is None else 1
         number = self.cap.amount
         spent = [totals[i][column] for i in self.touched(part)]
+        if self.cap.numbers.mu is not None:  # squares add up
+            squares = [math.inf if each is None else from_units(each) for each in spent]
+            return math.sqrt(max(number * number - max(squares), 0.0))
         return min([0.0 if each is None else _less(number, each) for each in spent])
 
     def admit(self, dataset: str, totals: Totals, event: Event, part: str | None) -> Totals:
@@ -208,9 +222,11 @@ class Terms:
                 "epsilons and deltas add up, as the first release decided." if basic else _WHY_LESS
             )
             return f"{why} What fits now is {fits}.{ask}"
-        cost = costs_for(event, self.group)
+        nothing = self.filter.nothing
+        cost = self.cost(event, nothing)
+        limits = self.filter.gaussian_limits() or self.filter.limits()
         left = down(self.remaining(totals, part))
-        if all(c is None for c, limit in zip(cost, self.filter.limits(), strict=True) if limit):
+        if all(c is None for c, limit in zip(cost, limits, strict=True) if limit):
             return (
                 f"the cap counts in {next(iter(self.cap.facts()))} alone, and none is proved for "
                 f"this release. {left} is left for those that have one: what fits now is {fits}."
@@ -280,7 +296,7 @@ def costs_for(event: Event, group: int) -> Vector:
 def declared_terms(cap: Any, parts: Any, group: Any) -> Terms:
     """What a user declares, checked."""
     if not isinstance(cap, Budget):
-        raise DeclarationError("cap must be PureDP, ZCDP or ApproxDP.")
+        raise DeclarationError("cap must be PureDP, ZCDP, ApproxDP or GDP.")
     Filter(cap).limits()
     if isinstance(group, bool) or not isinstance(group, int) or group < 1:
         raise DeclarationError(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from privet.bisection import largest
 from privet.errors import DeclarationError
-from privet.privacy.budget import LARGEST, SMALLEST, ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy.budget import GDP, LARGEST, SMALLEST, ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import Curve
 from privet.privacy.event import Event
 
@@ -30,6 +30,8 @@ class Fits(NamedTuple):
     approx: ApproxDP | None = None
     #: whether that one must have Gaussian noise on its result
     gaussian: bool = False
+    #: mu of a release, under a Gaussian cap; 0 elsewhere and where none fits
+    mu: float = 0.0
 
     def __str__(self) -> str:
         return self.told(1)
@@ -44,6 +46,8 @@ class Fits(NamedTuple):
             found.append(f"a pure release of {_both(PureDP(self.pure), group)}")
         if self.rho >= SMALLEST:
             found.append(f"one of {_both(ZCDP(self.rho), group)}")
+        if self.mu >= SMALLEST:
+            found.append(f"one of {_both(GDP(min(self.mu, 40.0)), group)}")
         if self.approx is not None:
             how = " with Gaussian noise on the result (in the objective it takes more)"
             found.append(f"one of {_both(self.approx, group)}{how * self.gaussian}")

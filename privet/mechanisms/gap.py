@@ -23,7 +23,7 @@ from privet.privacy.budget import Budget
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.risk import RegularizedRisk
 
-SHARES = {"epsilon": 0.01, "rho": 0.001}
+SHARES = {"epsilon": 0.01, "rho": 0.001, "mu": 0.001}
 # The largest tolerance, relative to L R; the size of the extra noise asks for less where it must.
 LARGEST_TOLERANCE = 1e-10
 # The extra noise may be this large relative to the least effect of the main noise.
@@ -57,7 +57,7 @@ def reserve(budget: Budget) -> Reserve:
     share = SHARES[budget.amount_name]
     main, out = budget.set_aside(share)
     # the gap's noise is a single mechanism: Gaussian where it is paid in rho
-    curve = GaussianCurve(out.amount) if out.allows_gaussian else PureCurve(out.amount)
+    curve = GaussianCurve(out.gaussian_rho()) if out.allows_gaussian else PureCurve(out.amount)
     return Reserve(main, curve, 1.0 - share)
 
 

@@ -50,7 +50,6 @@ from privet.minimize import curvature_at, minimize, minimize_many
 from privet.noise import NOISES, Noise
 from privet.privacy.curves import Curve, PureCurve
 from privet.privacy.event import not_private
-from privet.privacy.jacobian import JacobianCurve
 from privet.privacy.kinds import FitEvent
 from privet.randomness import Randomness
 from privet.risk import RegularizedRisk
@@ -189,7 +188,11 @@ class ObjectivePerturbation(Mechanism):
                 f"{self.budget} is too small for Gaussian noise with this loss. Use "
                 "noise='laplace', or a larger budget."
             )
-        largest_q = kept.main.objective_floor(self.loss, self.jacobian_share)
+        usual = kept.main.objective_floor(self.loss, self.jacobian_share)
+        limit = kept.main.jacobian_limit(self.loss, self.jacobian_share)
+        largest_q = usual
+        if limit > self.jacobian_share and self.regularization != "auto":
+            largest_q = kept.main.objective_floor(self.loss, limit)
         lam = self._regularization("gaussian", math.sqrt(p) / free, n, largest_q)
         q = RegularizedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
         shift = kept.main.objective_shift(self.loss, q)
@@ -199,8 +202,7 @@ class ObjectivePerturbation(Mechanism):
                 f"regularization = {lam:g} is too small for {self.budget} and {n} rows. "
                 f"Use 'auto', or at least {smallest:g}."
             )
-        k = self.loss.curvature_bound * q
-        curve = JacobianCurve(self.loss.jacobian_family, self.loss.classes, shift, k)
+        curve = kept.main.objective_curve(self.loss, shift, q)
         scale = self.loss.difference_bound * self.norm_bound / shift
         return Calibrated(lam, NOISES["gaussian"](scale, p), curve, _THEOREMS["gaussian"])
 

@@ -53,7 +53,7 @@ class LargeMarginGaussian(PrivateLinearClassifier):
 
     Parameters
     ----------
-    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost. A number is the epsilon of pure differential privacy.
     loss : "softmax" or "huber", default "softmax"
         Softmax is more accurate for more than two classes and gives probabilities; "huber" is the

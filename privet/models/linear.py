@@ -25,7 +25,7 @@ class LogisticRegression(PrivateLinearClassifier):
 
     Parameters
     ----------
-    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost. A number is the epsilon of pure differential privacy.
     mechanism : "objective" or "output", default "objective"
         Where the noise goes: into the objective (more accurate) or onto the minimizer.
@@ -193,7 +193,7 @@ class LinearSVC(PrivateLinearClassifier):
 
     Parameters
     ----------
-    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost. A number is the epsilon of pure differential privacy.
     loss : "huber" or "smooth_hinge", default "huber"
         A hinge with a quadratic or a twice differentiable knee.

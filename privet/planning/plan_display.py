@@ -238,13 +238,13 @@ def default_values(plan: PlanNumbers, over: str) -> list[float]:
     grid = here * np.logspace(-1.5, 1.5, POINTS)
     if over in ("n", "d"):
         return [int(value) for value in sorted({max(1, round(value)) for value in grid})]
-    if over in ("epsilon", "rho"):
+    if over in ("epsilon", "rho", "mu"):
         grid = grid[(grid >= 1e-6) & (grid <= 1e3)]
     return [float(value) for value in grid]
 
 
 def _value(plan: PlanNumbers, over: str) -> float:
-    if over in ("epsilon", "rho"):
+    if over in ("epsilon", "rho", "mu"):
         return plan.declared.budget.amount
     return plan.regularization if over == "regularization" else getattr(plan.declared, over)
 

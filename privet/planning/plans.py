@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from privet.models import PrivateLinearClassifier
 
 #: what a curve may run over
-CURVES = ("n", "d", "epsilon", "rho", "regularization")
+CURVES = ("n", "d", "epsilon", "rho", "mu", "regularization")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Plan(PlanNumbers):
 
         Parameters
         ----------
-        over : {"n", "d", "epsilon", "rho", "regularization"}
+        over : {"n", "d", "epsilon", "rho", "mu", "regularization"}
             Which one.
         values : sequence of numbers
             What it is set to.
@@ -136,7 +136,7 @@ class Plan(PlanNumbers):
         """
         if over not in CURVES:
             raise DeclarationError(f"over must be one of {', '.join(CURVES)}, got {over!r}.")
-        if over not in ("epsilon", "rho"):
+        if over not in ("epsilon", "rho", "mu"):
             return [_made(self.declared.but(**{over: value})) for value in values]
         budget = self.declared.budget
         if over != budget.amount_name:

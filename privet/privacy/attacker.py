@@ -20,10 +20,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import ndtr
 
 from privet._types import Array
 from privet.privacy.budget import Budget
-from privet.privacy.curves import renyi_epsilon
 
 #: "except with this probability" where a budget has no delta of its own
 RARE = 1e-6
@@ -38,18 +38,19 @@ def attacker_accuracy(budget: Budget) -> float:
         pure eps        e^eps/(1 + e^eps)
         (eps, delta)    (e^eps + delta)/(1 + e^eps)       (Kairouz, Oh and Viswanath 2015)
         rho-zCDP        (1 + TV)/2, TV <= min(sqrt(rho/2), sqrt(1 - e^-rho))
+        mu-Gaussian     Phi(mu/2)
 
-    The last by Pinsker's and by Bretagnolle and Huber's inequality: the Kullback-Leibler divergence
-    is at most rho.
+    That of zCDP by Pinsker's and by Bretagnolle and Huber's inequality: the Kullback-Leibler
+    divergence is at most rho.
     """
-    epsilon, rho, delta = budget.numbers
+    epsilon, rho, delta, mu = budget.numbers
     if epsilon is not None:
         odds = math.exp(-epsilon)
         return (1.0 + delta * odds) / (1.0 + odds)
     if rho is not None:
         pinsker, other = math.sqrt(rho / 2.0), math.sqrt(-math.expm1(-rho))
         return (1.0 + min(pinsker, other)) / 2.0
-    return 1.0
+    return 1.0 if mu is None else float(ndtr(mu / 2.0))
 
 
 def odds_factor(budget: Budget) -> float | None:
@@ -60,7 +61,7 @@ def odds_factor(budget: Budget) -> float | None:
 
 def pairs(budget: Budget) -> list[tuple[float, float]]:
     """(epsilon, delta) pairs that a release with this guarantee satisfies."""
-    epsilon, _, delta = budget.numbers
+    epsilon, _, delta, _ = budget.numbers
     if epsilon is not None:
         return [(epsilon, delta)]
     variation = 2.0 * attacker_accuracy(budget) - 1.0  # delta at epsilon = 0
@@ -69,8 +70,8 @@ def pairs(budget: Budget) -> list[tuple[float, float]]:
 
 
 def converted(budget: Budget, delta: float = RARE) -> float:
-    """The epsilon that the Renyi curve of a guarantee gives at ``delta``."""
-    return max(renyi_epsilon([budget.whole_curve], delta), 0.0)
+    """The epsilon that the curve of a guarantee gives at ``delta``."""
+    return max(budget.whole_curve.epsilon(delta), 0.0)
 
 
 def detection(budget: Budget, false_alarms: Array) -> Array:
@@ -90,6 +91,7 @@ def sure_odds(budget: Budget) -> tuple[float, float]:
                         rare = 10 delta
         rho-zCDP        rho + 2 sqrt(rho log((1 + a)/rare)), a = e^-(the same with a = 0),
                         rare = 1e-6
+        mu-Gaussian     that of rho = mu^2/2
 
     ``rare`` bounds both ways together, whether the record was in the table or not: ``P`` is the law
     of the release in the one case, ``Q`` in the other, and the roles may be exchanged.
@@ -103,7 +105,7 @@ def sure_odds(budget: Budget) -> tuple[float, float]:
     the Renyi divergence (Bun and Steinke 2016, the proof of Proposition 1.3) gives ``P(S) <=
     e^(-(eps - rho)^2/(4 rho))``, and ``P(S') <= e^-eps`` times that.
     """
-    epsilon, rho, delta = budget.numbers
+    epsilon, rho, delta, mu = budget.numbers
     if epsilon is not None and delta == 0.0:
         return epsilon, 0.0
     if epsilon is not None:
@@ -111,6 +113,7 @@ def sure_odds(budget: Budget) -> tuple[float, float]:
         back = math.exp(-epsilon)
         one_way = (rare + back * delta) / (1.0 + back)
         return epsilon - math.log1p(-delta / one_way), rare
+    rho = mu * mu / 2.0 if mu is not None else rho
     if rho is not None:
         rise = rho + 2.0 * math.sqrt(rho * math.log(1.0 / RARE))
         both = math.log1p(math.exp(-rise)) - math.log(RARE)

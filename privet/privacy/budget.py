@@ -1,7 +1,8 @@
-"""How much privacy may be spent: three calculi, one frozen value each.
+"""How much privacy may be spent: four calculi, one frozen value each.
 
     PureDP(epsilon)             every output's odds change by at most a factor exp(epsilon)
     ZCDP(rho)                   Renyi divergence of every order alpha at most alpha rho
+    GDP(mu)                     told apart no better than N(0, 1) and N(mu, 1) (gaussian_budget.py)
     ApproxDP(epsilon, delta)    exp(epsilon), except with probability delta
 
 Numbers are refused where noise cannot be calibrated to them (below 1e-10) or where they protect
@@ -12,6 +13,7 @@ joined by ``k`` steps of one row each.
 
     pure         k epsilon                                       Dwork and Roth 2014, Theorem 2.2
     zCDP         k^2 rho                                         Bun and Steinke 2016, Prop. 1.9
+    Gaussian     k mu                                            Dong, Roth and Su 2022, Thm 2.14
     approximate  (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1))     Vadhan 2017, Lemma 2.2
 """
 
@@ -34,12 +36,15 @@ from privet.privacy.curves import (
     PureCurve,
     from_fields,
     gaussian_delta,
+    profile_epsilon,
     renyi_epsilon,
 )
+from privet.privacy.gaussian_budget import GDP
 from privet.privacy.jacobian import Curved
 
 __all__ = [
     "BUDGETS",
+    "GDP",
     "LARGEST",
     "SMALLEST",
     "ZCDP",
@@ -52,7 +57,6 @@ __all__ = [
     "spendable",
 ]
 
-NO_GAUSSIAN = "Gaussian noise has no pure epsilon. Use a ZCDP or ApproxDP budget, or Laplace noise."
 SMALLEST = 1e-10
 LARGEST = 1e3
 #: Taken off a row's share of a person's budget, so that rounding cannot make it too large.
@@ -95,18 +99,6 @@ class PureDP(Budget):
     def laplace_epsilon(self) -> float:
         """``epsilon``."""
         return self.epsilon
-
-    def gaussian_rho(self, slack: float = 0.0) -> float:
-        """Refused."""
-        raise DeclarationError(NO_GAUSSIAN)
-
-    def objective_shift(self, loss: Curved, q: float) -> float:
-        """Refused."""
-        raise DeclarationError(NO_GAUSSIAN)
-
-    def objective_floor(self, loss: Curved, share: float) -> float:
-        """Refused."""
-        raise DeclarationError(NO_GAUSSIAN)
 
     @property
     def whole_curve(self) -> Curve:
@@ -171,12 +163,28 @@ class ZCDP(Budget):
         return self.rho
 
     def objective_shift(self, loss: Curved, q: float) -> float:
-        """What the Jacobian leaves of rho."""
-        return jacobian.shift_within_rho(loss, q, self.rho)
+        """What the Jacobian leaves of rho, or of the Gaussian mechanism with that rho."""
+        by_rho = jacobian.shift_within_rho(loss, q, self.rho)
+        return max(by_rho, jacobian.shift_within_mu(loss, q, self._mu))
+
+    def objective_curve(self, loss: Curved, shift: float, q: float) -> Curve:
+        """The Jacobian's, or the Gaussian mechanism's below which all of the profile is."""
+        if shift <= jacobian.shift_within_rho(loss, q, self.rho):
+            return jacobian.curve_of(loss, shift, q)
+        return GaussianCurve(self.rho)
+
+    def jacobian_limit(self, loss: Curved, share: float) -> float:
+        """As under Gaussian privacy."""
+        return max(share, jacobian.MOST_SHARE) if loss.classes == 2 else share
+
+    @property
+    def _mu(self) -> float:
+        return math.sqrt(2.0 * self.rho) * (1.0 - 1e-15)
 
     def objective_floor(self, loss: Curved, share: float) -> float:
-        """By the Jacobian's rho."""
-        return jacobian.floor_within_rho(loss, share * self.rho)
+        """By the Jacobian's rho, or by the Gaussian mechanism's, whichever is lower."""
+        by_rho = jacobian.floor_within_rho(loss, share * self.rho)
+        return max(by_rho, jacobian.floor_within_mu(loss, share, self._mu))
 
     @property
     def whole_curve(self) -> Curve:
@@ -188,9 +196,11 @@ class ZCDP(Budget):
         return cost.zcdp() <= self.rho
 
     def covers(self, other: Budget) -> bool:
-        """A zCDP guarantee of no larger rho, or a pure one with ``epsilon^2/2 <= rho``."""
+        """A zCDP guarantee of no larger rho, a pure or a Gaussian one by its conversion."""
         if isinstance(other, PureDP):
             return other.epsilon**2 / 2.0 <= self.rho
+        if isinstance(other, GDP):
+            return other.mu**2 / 2.0 <= self.rho
         return isinstance(other, ZCDP) and other.rho <= self.rho
 
     def __str__(self) -> str:
@@ -282,7 +292,9 @@ class ApproxDP(Budget):
         return cost.epsilon(self.delta) <= self.epsilon
 
     def covers(self, other: Budget) -> bool:
-        """A pure or approximate guarantee of no larger numbers; zCDP by its conversion."""
+        """A pure or approximate guarantee of no larger numbers; others by their conversion."""
+        if isinstance(other, GDP):
+            return profile_epsilon(other.mu, self.delta) <= self.epsilon
         if isinstance(other, ZCDP):
             return renyi_epsilon([GaussianCurve(other.rho)], self.delta) <= self.epsilon
         facts = other.facts()
@@ -293,7 +305,7 @@ class ApproxDP(Budget):
 
 
 #: Every budget by its kind.
-BUDGETS: dict[str, type[Budget]] = {budget.kind: budget for budget in (PureDP, ZCDP, ApproxDP)}
+BUDGETS: dict[str, type[Budget]] = {budget.kind: budget for budget in (PureDP, ZCDP, ApproxDP, GDP)}
 
 
 def spendable(name: str, value: Any) -> float:
@@ -319,7 +331,7 @@ def as_budget(value: Budget | float) -> Budget:
         return value
     if not is_number(value):
         raise DeclarationError(
-            "budget must be a number (pure epsilon), PureDP, ZCDP or ApproxDP, "
+            "budget must be a number (pure epsilon), PureDP, ZCDP, ApproxDP or GDP, "
             f"got {type(value).__name__}."
         )
     if math.isnan(value):

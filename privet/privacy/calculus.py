@@ -1,4 +1,5 @@
-"""What every privacy budget can answer about itself; the three kinds are in ``budget.py``.
+"""What every privacy budget can answer about itself; the kinds are in ``budget.py`` and
+``gaussian_budget.py``.
 
 Which noise a budget allows, how it is shared out, what it says about several rows of one person,
 whether a composition keeps it: no other room asks what kind a budget is.
@@ -15,8 +16,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from privet.errors import DeclarationError
 from privet.privacy.curves import Curve
-from privet.privacy.jacobian import Curved
+from privet.privacy.jacobian import Curved, curve_of
 
+NO_GAUSSIAN = (
+    "Gaussian noise has no pure epsilon. Use a ZCDP, GDP or ApproxDP budget, or Laplace noise."
+)
 #: Taken off each share, so that rounding cannot make the parts add up to more than the whole.
 _SAFE_SHARE = 1.0 - 1e-12
 
@@ -32,17 +36,22 @@ class Cost(Protocol):
         """Rho, infinite if there is none."""
         ...
 
+    def gdp(self) -> float:
+        """Mu of Gaussian privacy, infinite if there is none."""
+        ...
+
     def epsilon(self, delta: float) -> float:
         """Smallest known epsilon at ``delta``."""
         ...
 
 
 class Numbers(NamedTuple):
-    """A budget's numbers by name: (epsilon, None, 0), (None, rho, 0) or (epsilon, None, delta)."""
+    """A budget's numbers by name: epsilon, rho and mu, None where it has none, and delta."""
 
     epsilon: float | None
     rho: float | None
     delta: float
+    mu: float | None
 
 
 @dataclass(frozen=True)
@@ -61,9 +70,9 @@ class Budget(ABC):
 
     @property
     def numbers(self) -> Numbers:
-        """Epsilon and rho, None where it has none, and delta."""
-        facts = self.facts()
-        return Numbers(facts.get("epsilon"), facts.get("rho"), facts.get("delta", 0.0))
+        """Epsilon, rho and mu, None where it has none, and delta."""
+        told = self.facts()
+        return Numbers(told.get("epsilon"), told.get("rho"), told.get("delta", 0.0), told.get("mu"))
 
     def to_json(self) -> dict[str, Any]:
         """Kind and numbers."""
@@ -137,23 +146,35 @@ class Budget(ABC):
     def laplace_epsilon(self) -> float:
         """The pure epsilon that Laplace noise may spend under this budget."""
 
-    @abstractmethod
     def gaussian_rho(self, slack: float = 0.0) -> float:
         """The rho of the Gaussian mechanism that spends exactly this; 0 where there is none.
 
         ``slack`` is an epsilon by which the profile of the noise may be above the Gaussian one's.
+        Refused, as what follows, where Gaussian noise cannot keep the budget.
         """
+        raise DeclarationError(NO_GAUSSIAN)
 
-    @abstractmethod
     def objective_shift(self, loss: Curved, q: float) -> float:
         """The largest ``D`` of Gaussian objective perturbation at ``q``; 0 where there is none.
 
         ``D`` is (gradient difference)/sigma and ``q = R^2/(n Lam)``; see ``jacobian.py``.
         """
+        raise DeclarationError(NO_GAUSSIAN)
 
-    @abstractmethod
     def objective_floor(self, loss: Curved, share: float) -> float:
         """The largest ``q`` at which the Jacobian takes at most ``share`` of this budget."""
+        raise DeclarationError(NO_GAUSSIAN)
+
+    def objective_curve(self, loss: Curved, shift: float, q: float) -> Curve:
+        """What Gaussian objective perturbation of this shift is recorded as."""
+        return curve_of(loss, shift, q)
+
+    def jacobian_limit(self, loss: Curved, share: float) -> float:
+        """The share of this budget that the Jacobian may take of a declared regularization.
+
+        ``share`` is what it may take where "auto" chooses.
+        """
+        return share
 
     @property
     def allows_gaussian(self) -> bool:

@@ -3,7 +3,7 @@
 Reporting a fixed list may use every numerical trick. A *cap* may not: the next release can be
 chosen after looking at the last, so caps are filters in calculi that allow it (Rogers, Roth, Ullman
 and Vadhan 2016; Feldman and Zrnic 2021): sums of epsilon, sums of rho, sums of Renyi divergence at
-fixed public orders, sums of epsilon and of delta.
+fixed public orders, sums of epsilon and of delta, sums of squared mus (Smith and Thakurta 2022).
 
 **Amounts** are what was typed: the shortest decimal that rounds to the float. It is within half a
 unit in the last place of the float and grows with it (the decimals that round to two floats do not
@@ -98,6 +98,10 @@ class Composition:
         """Sum of the rhos."""
         return math.fsum(event.zcdp() for event in self.events)
 
+    def gdp(self) -> float:
+        """The mus, which add up in squares."""
+        return math.hypot(*(event.gdp() for event in self.events))
+
     def renyi(self, order: float) -> float:
         """Sum of the Renyi bounds at one order."""
         return math.fsum(event.renyi(order) for event in self.events)
@@ -165,6 +169,17 @@ def basic_costs(event: Event, group: int = 1) -> Vector:
     return (None, None) if pure is None else (group * pure, 0)
 
 
+def gaussian_costs(event: Event, group: int = 1) -> Vector:
+    """The square of mu for ``group`` rows at once; (None,) where there is none."""
+    square = _square(event.gdp())
+    return (None if square is None else group * group * math.ceil(square),)
+
+
+def _square(mu: float) -> Fraction | None:
+    """In units, exactly."""
+    return None if math.isinf(mu) else Fraction(repr(float(mu))) ** 2 * UNITS_PER_ONE
+
+
 def add_costs(totals: Sequence[int | None], more: Sequence[int | None]) -> Vector:
     """Column by column; a calculus that cannot express one event cannot express the sum."""
     return tuple(
@@ -174,6 +189,7 @@ def add_costs(totals: Sequence[int | None], more: Sequence[int | None]) -> Vecto
 
 NOTHING: Vector = (0,) * (2 + len(FILTER_ORDERS))
 NOTHING_BASIC: Vector = (0, 0)
+NOTHING_GAUSSIAN: Vector = (0,)
 
 
 @dataclass(frozen=True)
@@ -184,7 +200,7 @@ class Filter:
 
     def limits(self) -> Vector:
         """The most that each column of ``costs`` may reach; None where it does not count."""
-        epsilon, rho, delta = self.cap.numbers
+        epsilon, rho, delta, _ = self.cap.numbers
         orders: Vector = (None,) * len(FILTER_ORDERS)
         if epsilon is not None and delta > 0.0:
             # One order's filter is (epsilon, delta/|orders|); which order is binding may depend on
@@ -196,8 +212,19 @@ class Filter:
 
     def basic_limits(self) -> Vector | None:
         """The most that the sums of epsilon and delta may reach; None for a cap without delta."""
-        epsilon, _, delta = self.cap.numbers
+        epsilon, _, delta, _ = self.cap.numbers
         return (_limit(epsilon), _limit(delta)) if delta > 0.0 else None
+
+    def gaussian_limits(self) -> Vector | None:
+        """The most that the sum of squared mus may reach; None for another cap."""
+        mu = self.cap.numbers.mu
+        square = None if mu is None else _square(mu)
+        return None if square is None else (math.floor(square) + (math.floor(square) >> 50),)
+
+    @property
+    def nothing(self) -> Vector:
+        """The totals of an account that was never charged."""
+        return NOTHING if self.cap.numbers.mu is None else NOTHING_GAUSSIAN
 
     def left(self, totals: Vector) -> list[int]:
         """Units left in each column that counts, negative where it is broken.
@@ -205,7 +232,10 @@ class Filter:
         Basic composition is one column: the smaller of what is left of epsilon and of delta.
         """
         basic = len(totals) == len(NOTHING_BASIC)
-        limits = self.basic_limits() if basic else self.limits()
+        if len(totals) == len(NOTHING_GAUSSIAN):
+            limits = self.gaussian_limits()
+        else:
+            limits = self.basic_limits() if basic else self.limits()
         if limits is None:
             return [-1]
         found = [

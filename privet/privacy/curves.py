@@ -21,7 +21,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 from privet._checks import number_between
 from privet.errors import DeclarationError
@@ -55,6 +55,16 @@ class Curve(ABC):
     @abstractmethod
     def zcdp(self) -> float:
         """Smallest known rho with ``renyi(order) <= order rho`` for all orders."""
+
+    @property
+    def gdp(self) -> float:
+        """Smallest known mu of Gaussian privacy: of a pure epsilon, or infinite.
+
+        ``2 Phi^-1(1/(1 + e^-eps))``: the corner of the pure trade-off lies on the Gaussian one.
+        """
+        if math.isinf(self.pure):
+            return math.inf
+        return float(-2.0 * ndtri_exp(-self.pure - math.log1p(math.exp(-self.pure))))
 
     def epsilon(self, delta: float) -> float:
         """Smallest known epsilon at this delta for a single release."""
@@ -134,6 +144,14 @@ class GaussianCurve(Curve):
         """``rho``."""
         return self.rho
 
+    @property
+    def gdp(self) -> float:
+        """``sqrt(2 rho)``, and what the slack of a discrete Gaussian adds (``output.proof.md``)."""
+        shift = math.sqrt(2.0 * self.rho)
+        if self.slack == 0.0:
+            return shift
+        return shift + 2.0 * self.slack * (1.0 + shift * math.exp(min(shift**2 / 8.0, 600.0)))
+
     def epsilon(self, delta: float) -> float:
         """The exact profile of the Gaussian mechanism, inverted."""
         return profile_epsilon(math.sqrt(2.0 * self.rho), delta) + self.slack
@@ -169,6 +187,16 @@ class ConcentratedCurve(Curve):
     def zcdp(self) -> float:
         """``rho``."""
         return self.rho
+
+
+def one_gaussian(curves: Sequence[Curve]) -> list[Curve]:
+    """The same with all Gaussian curves as one, which their composition is."""
+    several = [curve for curve in curves if isinstance(curve, GaussianCurve)]
+    if len(several) < 2:
+        return list(curves)
+    rho, slack = math.fsum(c.rho for c in several), math.fsum(c.slack for c in several)
+    others = [curve for curve in curves if not isinstance(curve, GaussianCurve)]
+    return [GaussianCurve(rho, slack), *others]
 
 
 def gaussian_delta(shift: float, epsilon: float) -> float:

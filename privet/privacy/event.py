@@ -12,6 +12,7 @@ a new version.
 
 from __future__ import annotations
 
+import math
 from abc import ABC
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from typing import Any, ClassVar
 from privet._files import canonical
 from privet.errors import DeclarationError
 from privet.privacy.budget import Budget
-from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
+from privet.privacy.curves import Curve, one_gaussian, renyi_epsilon, tight_epsilon
 
 VERSION = 1
 COMPOSITE = 2  # an event of several releases, each of them an event of version 1
@@ -85,6 +86,12 @@ class Event(ABC):
         claimed = self.claim.amount if self.claim.kind == "zcdp" else 0.0
         return _larger(claimed, max(proved, sum(part.zcdp() for part in self.parts)))
 
+    def gdp(self) -> float:
+        """Mu of Gaussian privacy, infinite if there is none."""
+        proved = math.hypot(*(curve.gdp for curve in self.curves))
+        claimed = self.claim.amount if self.claim.kind == "gdp" else 0.0
+        return _larger(claimed, max(proved, math.hypot(*(part.gdp() for part in self.parts))))
+
     def renyi(self, order: float) -> float:
         """The Renyi bound at one order."""
         return sum(curve.renyi(order) for curve in self.curves)
@@ -110,8 +117,11 @@ class Event(ABC):
         return min(self._by_one_profile(delta), renyi_epsilon(self.curves, delta))
 
     def _by_one_profile(self, delta: float) -> float:
-        """The profile of one curve and the pure losses of all others: basic composition."""
-        main, *rest = sorted(self.curves, key=lambda curve: curve.pure, reverse=True)
+        """The profile of one curve and the pure losses of all others: basic composition.
+
+        Gaussian curves are one: their rhos add up, and the profile of the sum is exact.
+        """
+        main, *rest = sorted(one_gaussian(self.curves), key=lambda c: c.pure, reverse=True)
         return main.epsilon(delta) + sum(curve.pure for curve in rest)
 
     def counted(self) -> dict[str, Any]:

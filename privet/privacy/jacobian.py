@@ -38,9 +38,12 @@ from privet.privacy.curves import (
     profile_epsilon,
     renyi_epsilon,
 )
+from privet.privacy.domination import dominated_shift, dominates
 
 #: families of losses that are functions of one margin
 MARGINS = ("margin", "logistic")
+#: of mu^2 that the Jacobian may take of a declared regularization, with two classes
+MOST_SHARE = 0.7
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,8 @@ class Curved(Protocol):
 #
 #     rho-zCDP       D = sqrt(2 (rho - constant k^2))
 #     (eps, delta)   the largest D whose profile (or converted Renyi bound) keeps delta
+#     mu-Gaussian    the largest D whose whole profile is below the Gaussian one (domination.py);
+#                    it is mu^2/2-zCDP, too
 #
 # The floor of the regularization leaves the Jacobian a tenth of the budget, or another share; for
 # logistic loss under (eps, delta) it is where the Jacobian costs nothing.
@@ -195,6 +200,24 @@ def shift_within_delta(loss: Curved, q: float, epsilon: float, delta: float) -> 
     by_profile = largest(lambda shift: curve_of(loss, shift, q).delta(epsilon) <= delta)
     k = loss.curvature_bound * q
     return max(by_profile, renyi_shift(loss.jacobian_family, loss.classes, k, epsilon, delta))
+
+
+def shift_within_mu(loss: Curved, q: float, mu: float) -> float:
+    """The largest ``D`` with all of its profile below ``G_mu``; 0 with more than two classes."""
+    if loss.classes > 2:
+        return 0.0
+    curve = curve_of(loss, mu, q)
+    return dominated_shift(mu, curve.k, logistic=curve.can_be_free)
+
+
+@lru_cache(maxsize=256)
+def floor_within_mu(loss: Curved, share: float, mu: float) -> float:
+    """The largest ``q`` at which ``1 - share`` of ``mu^2`` is left for the noise."""
+    if loss.classes > 2:
+        return 0.0
+    shift, free = mu * math.sqrt(1.0 - share), curve_of(loss, mu, 0.0).can_be_free
+    most = largest(lambda k: dominates(mu, shift, k, logistic=free), mu)
+    return most / loss.curvature_bound
 
 
 def floor_within_rho(loss: Curved, allowed: float) -> float:

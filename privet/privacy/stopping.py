@@ -122,6 +122,9 @@ class _Cost:
     def zcdp(self) -> float:
         return self.curve.zcdp
 
+    def gdp(self) -> float:
+        return self.curve.gdp
+
     def epsilon(self, delta: float) -> float:
         return renyi_epsilon([self.curve], delta)
 

@@ -54,7 +54,7 @@ def in_words(budget: Budget, whom: str | None = None) -> str:
         whom=whom,
         factor=at_most(odds_factor(budget) or 1.0),
         delta=probability(numbers.get("delta", 0.0)),
-        shift=at_most(math.sqrt(2.0 * numbers.get("rho", 0.0))),
+        shift=at_most(numbers.get("mu", math.sqrt(2.0 * numbers.get("rho", 0.0)))),
     )
 
 
@@ -82,7 +82,7 @@ def of_persons(guarantee: Guarantee) -> bool:
 
 def numbers(budget: Budget) -> str:
     """The budget's numbers alone."""
-    return str(budget).removesuffix(" (zero-concentrated)")
+    return str(budget).removesuffix(" (zero-concentrated)").removesuffix(" (Gaussian)")
 
 
 def kind(budget: Budget) -> str:
@@ -156,6 +156,7 @@ def _from_approx(guarantee: Guarantee) -> Iterator[Fact]:
 #: The same promise in other numbers, by the kind of its budget.
 CONVERSIONS: dict[str, Callable[[Guarantee], Iterator[Fact]]] = {
     "zcdp": _from_zcdp,
+    "gdp": _from_zcdp,
     "pure": _from_pure,
     "approx": _from_approx,
 }

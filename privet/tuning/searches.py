@@ -53,7 +53,7 @@ class PartitionSearch(PrivateSearch[PartsDesign]):
         The Privet model that the candidates are parameters of.
     candidates : list of dict
         Parameters of the estimator, declared before the rows were looked at.
-    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What the whole search may cost. A number is the epsilon of pure differential privacy.
     validation : "auto" or int, default "auto"
         Rows for the selection; "auto" takes as many as keep its error below half a point, and at
@@ -141,7 +141,7 @@ class RandomStoppingSearch(PrivateSearch[StoppingDesign]):
         The Privet model that the candidates are parameters of.
     candidates : list of dict
         Parameters of the estimator, declared before the rows were looked at.
-    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What the whole search may cost. A number is the epsilon of pure differential privacy.
     runs : "auto" or float, default "auto"
         Mean number of runs; "auto" is twice the number of candidates.
@@ -250,7 +250,7 @@ class PublicSearch(PrivateSearch[SearchDesign]):
         The Privet model that the candidates are parameters of.
     candidates : list of dict
         Parameters of the estimator, declared before the rows were looked at.
-    budget : float, PureDP, ZCDP or ApproxDP, default 1.0
+    budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What the whole search may cost. A number is the epsilon of pure differential privacy.
     validation : (X, y)
         Public rows with their labels. Rows of people in the private table are not public.

@@ -51,6 +51,7 @@ OBJECTS_LEFT = {
 #: Classes with a public method of which that is true.
 METHODS_LEFT = {
     "privet.ApproxDP",
+    "privet.GDP",
     "privet.Categorical",
     "privet.Label",
     "privet.LargeMarginGaussian",

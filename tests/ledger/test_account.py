@@ -263,7 +263,7 @@ def test_what_is_shown_as_fitting_fits_and_no_more(
     for made, of in spent:
         with suppress(BudgetExceeded):
             totals = terms.admit("people", totals, made, of)
-    pure, rho, approx, _ = fits = terms.fits(totals, part)
+    pure, rho, approx, *_ = fits = terms.fits(totals, part)
     if pure:
         terms.admit("people", totals, pure_event(pure), part)
     if rho:
