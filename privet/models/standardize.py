@@ -101,12 +101,15 @@ class StagedBudget:
         return released
 
 
-def staged_budget(budget: Budget, stages: Sequence[Stage], n: int) -> StagedBudget:
+def staged_budget(
+    budget: Budget, stages: Sequence[Stage], n: int, *, gaussian: bool = False
+) -> StagedBudget:
     """``budget`` shared out: each stage gets what its rule wants, the fit gets the rest.
 
     Under (epsilon, delta) the stages are pure where a few per cent of epsilon are enough for them:
     then the fit keeps delta and its own calibration, and the epsilons add up. Otherwise, and this
-    is so in many columns, all of it is paid from the rho that converts to the budget.
+    is so in many columns, all of it is paid from the rho that converts to the budget, or, where the
+    fit lies inside a Gaussian mechanism (``gaussian``) as the stages do, from its mu, exactly.
     """
     if not stages:
         return StagedBudget(budget, budget, ())
@@ -118,7 +121,8 @@ def staged_budget(budget: Budget, stages: Sequence[Stage], n: int) -> StagedBudg
             parts = [pure.fraction(share * SAFE) for share in shares]
             return StagedBudget(budget, fit, tuple(zip(stages, parts, strict=True)))
     shares = [stage.share(budget, n) for stage in stages]
-    rest, *parts = budget.split([1.0 - sum(shares), *shares])
+    whole = budget.gaussian if gaussian else budget
+    rest, *parts = whole.split([1.0 - sum(shares), *shares])
     return StagedBudget(budget, rest, tuple(zip(stages, parts, strict=True)))
 
 

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from privet._checks import is_number, number_between, positive_whole
+from privet._checks import is_number, number_between
 from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.privacy import jacobian
-from privet.privacy.calculus import Budget, Cost
+from privet.privacy.calculus import SAFE_ROW, Budget, Cost, rows_of_one
 from privet.privacy.curves import (
     ConcentratedCurve,
     Curve,
@@ -59,8 +59,6 @@ __all__ = [
 
 SMALLEST = 1e-10
 LARGEST = 1e3
-#: Taken off a row's share of a person's budget, so that rounding cannot make it too large.
-_SAFE_ROW = 1.0 - 1e-14
 
 
 @dataclass(frozen=True)
@@ -88,12 +86,12 @@ class PureDP(Budget):
 
     def for_group(self, size: int) -> PureDP:
         """``k epsilon``."""
-        return PureDP(_rows(size) * self.epsilon)
+        return PureDP(rows_of_one(size) * self.epsilon)
 
     def per_row(self, size: int) -> PureDP:
         """``epsilon/k``."""
-        k = _rows(size)
-        return self if k == 1 else PureDP(self.epsilon / k * _SAFE_ROW)
+        k = rows_of_one(size)
+        return self if k == 1 else PureDP(self.epsilon / k * SAFE_ROW)
 
     @property
     def laplace_epsilon(self) -> float:
@@ -146,12 +144,12 @@ class ZCDP(Budget):
 
     def for_group(self, size: int) -> ZCDP:
         """``k^2 rho``."""
-        return ZCDP(_rows(size) ** 2 * self.rho)
+        return ZCDP(rows_of_one(size) ** 2 * self.rho)
 
     def per_row(self, size: int) -> ZCDP:
         """``rho/k^2``."""
-        k = _rows(size)
-        return self if k == 1 else ZCDP(self.rho / (k * k) * _SAFE_ROW)
+        k = rows_of_one(size)
+        return self if k == 1 else ZCDP(self.rho / (k * k) * SAFE_ROW)
 
     @property
     def laplace_epsilon(self) -> float:
@@ -239,6 +237,12 @@ class ApproxDP(Budget):
 
         return ZCDP(largest(fits, self.epsilon))  # rho = epsilon converts to more than epsilon
 
+    @cached_property
+    def gaussian(self) -> GDP:
+        """The Gaussian mechanism with this profile, at an epsilon smaller by what roots lose."""
+        just = ApproxDP(self.epsilon * (1.0 - 1e-7), self.delta)
+        return GDP(math.sqrt(2.0 * just.gaussian_rho()))
+
     @property
     def without_delta(self) -> PureDP:
         """The same epsilon as a pure budget."""
@@ -251,16 +255,16 @@ class ApproxDP(Budget):
 
     def for_group(self, size: int) -> ApproxDP:
         """After ``i`` steps ``P(S) <= e^(i eps) P_i(S) + delta (1 + ... + e^((i-1) eps))``."""
-        k = _rows(size)
+        k = rows_of_one(size)
         return ApproxDP(k * self.epsilon, self.delta * growth(self.epsilon, k))
 
     def per_row(self, size: int) -> ApproxDP:
         """``epsilon/k``, and delta by the same sum."""
-        k = _rows(size)
+        k = rows_of_one(size)
         if k == 1:
             return self
-        epsilon = self.epsilon / k * _SAFE_ROW
-        return ApproxDP(epsilon, self.delta / growth(epsilon, k) * _SAFE_ROW)
+        epsilon = self.epsilon / k * SAFE_ROW
+        return ApproxDP(epsilon, self.delta / growth(epsilon, k) * SAFE_ROW)
 
     @property
     def laplace_epsilon(self) -> float:
@@ -319,10 +323,6 @@ def growth(epsilon: float, k: int) -> float:
         return math.expm1(k * epsilon) / math.expm1(epsilon) if k > 1 else 1.0
     except OverflowError:
         return math.inf
-
-
-def _rows(size: Any) -> int:
-    return positive_whole("size", size, "a whole number of rows, at least 1")
 
 
 def as_budget(value: Budget | float) -> Budget:

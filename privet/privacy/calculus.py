@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
+from privet._checks import positive_whole
 from privet.errors import DeclarationError
 from privet.privacy.curves import Curve
 from privet.privacy.jacobian import Curved, curve_of
@@ -21,8 +22,15 @@ from privet.privacy.jacobian import Curved, curve_of
 NO_GAUSSIAN = (
     "Gaussian noise has no pure epsilon. Use a ZCDP, GDP or ApproxDP budget, or Laplace noise."
 )
+#: Taken off a row's share of a person's budget, so that rounding cannot make it too large.
+SAFE_ROW = 1.0 - 1e-14
 #: Taken off each share, so that rounding cannot make the parts add up to more than the whole.
 _SAFE_SHARE = 1.0 - 1e-12
+
+
+def rows_of_one(size: Any) -> int:
+    """How many rows one person has, checked."""
+    return positive_whole("size", size, "a whole number of rows, at least 1")
 
 
 class Cost(Protocol):
@@ -106,6 +114,14 @@ class Budget(ABC):
     @property
     def additive(self) -> Budget:
         """The budget whose shares add up: itself, or the zCDP budget that converts to it."""
+        return self
+
+    @property
+    def gaussian(self) -> Budget:
+        """What parts that all lie inside Gaussian mechanisms share out: itself, or its mu.
+
+        Such parts compose exactly; ``additive`` would lose what the Renyi conversion loses.
+        """
         return self
 
     @property

@@ -45,7 +45,7 @@ from fractions import Fraction
 
 from privet.errors import DeclarationError
 from privet.privacy.budget import Budget, growth
-from privet.privacy.curves import Curve, renyi_epsilon, tight_epsilon
+from privet.privacy.curves import Curve, profile_epsilon, renyi_epsilon, tight_epsilon
 from privet.privacy.event import Event
 from privet.privacy.kinds import CompositeEvent
 
@@ -112,6 +112,8 @@ class Composition:
             return self.events[0].epsilon(delta)
         curves: list[Curve] = [curve for event in self.events for curve in event.curves]
         sums = min(self.pure(), self._one_and_pure(delta))
+        if math.isfinite(mu := self.gdp()):
+            sums = min(sums, profile_epsilon(mu, delta))
         return min(sums, renyi_epsilon(curves, delta), tight_epsilon(curves, delta))
 
     def _one_and_pure(self, delta: float) -> float:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from privet._files import canonical
 from privet.errors import DeclarationError
 from privet.privacy.budget import Budget
-from privet.privacy.curves import Curve, one_gaussian, renyi_epsilon, tight_epsilon
+from privet.privacy.curves import Curve, one_gaussian, profile_epsilon, renyi_epsilon, tight_epsilon
 
 VERSION = 1
 COMPOSITE = 2  # an event of several releases, each of them an event of version 1
@@ -114,7 +114,9 @@ class Event(ABC):
         return _larger(claimed, proved, ROOT)
 
     def _by_its_curves(self, delta: float) -> float:
-        return min(self._by_one_profile(delta), renyi_epsilon(self.curves, delta))
+        found = min(self._by_one_profile(delta), renyi_epsilon(self.curves, delta))
+        mu = self.gdp()
+        return found if math.isinf(mu) else min(found, profile_epsilon(mu, delta))
 
     def _by_one_profile(self, delta: float) -> float:
         """The profile of one curve and the pure losses of all others: basic composition.

@@ -13,17 +13,15 @@ from typing import ClassVar
 
 from scipy.special import log_ndtr
 
-from privet._checks import number_between, positive_whole
+from privet._checks import number_between
 from privet.bisection import largest
 from privet.privacy import jacobian
-from privet.privacy.calculus import Budget, Cost
+from privet.privacy.calculus import SAFE_ROW, Budget, Cost, rows_of_one
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.jacobian import Curved
 
 #: Of mu^2, what the Jacobian may take where "auto" chooses: its price rises slowly here.
 USUAL_SHARE = 0.25
-#: Taken off a row's share of a person's budget, so that rounding cannot make it too large.
-_SAFE_ROW = 1.0 - 1e-14
 
 
 @dataclass(frozen=True)
@@ -55,12 +53,12 @@ class GDP(Budget):
 
     def for_group(self, size: int) -> GDP:
         """``k mu`` (Dong, Roth and Su 2022, Theorem 2.14)."""
-        return GDP(_rows(size) * self.mu)
+        return GDP(rows_of_one(size) * self.mu)
 
     def per_row(self, size: int) -> GDP:
         """``mu/k``."""
-        k = _rows(size)
-        return self if k == 1 else GDP(self.mu / k * _SAFE_ROW)
+        k = rows_of_one(size)
+        return self if k == 1 else GDP(self.mu / k * SAFE_ROW)
 
     @property
     def laplace_epsilon(self) -> float:
@@ -113,7 +111,3 @@ class GDP(Budget):
 
     def __str__(self) -> str:
         return f"mu = {self.mu:g} (Gaussian)"
-
-
-def _rows(size: int) -> int:
-    return positive_whole("size", size, "a whole number of rows, at least 1")

@@ -17,6 +17,7 @@ from privet.ledger import Ledger
 from privet.losses import HuberHinge, Logistic, Loss, SmoothHinge, Softmax
 from privet.losses.loss import JACOBIAN_SHARE
 from privet.mechanisms import ObjectivePerturbation, OutputPerturbation
+from privet.privacy import Composition
 from privet.privacy.budget import budget_from_json
 from privet.privacy.curves import GaussianCurve, PureCurve, gaussian_delta, profile_epsilon
 from privet.privacy.domination import (
@@ -258,3 +259,34 @@ def test_persons_pay_for_all_their_rows(tmp_path: object) -> None:
 def test_a_pure_event_has_a_mu() -> None:
     assert pure_event(1.0).gdp() == pytest.approx(2.0 * ndtri(expit(1.0)))
     assert GaussianCurve(0.5, 1e-8).gdp > 1.0
+
+
+# -- several releases under one (epsilon, delta) ---------------------------------------------------
+
+
+@pytest.mark.parametrize(("epsilon", "gain"), [(0.1, 1.087), (1.0, 1.073)])
+def test_gaussian_parts_of_epsilon_and_delta_compose_exactly(epsilon: float, gain: float) -> None:
+    """All of epsilon is spent, and none more; the Renyi conversion would need more noise."""
+    budget = ApproxDP(epsilon, 1e-6)
+    parts = budget.gaussian.split([0.9, 0.1])
+    together = math.hypot(*(part.amount for part in parts))
+    assert 0.999999 * epsilon <= profile_epsilon(together, 1e-6) <= epsilon
+    mu, rho = budget.gaussian.amount, budget.additive.amount
+    assert mu / math.sqrt(2.0 * rho) == pytest.approx(gain, abs=2e-3)
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_a_standardized_fit_is_paid_from_mu(mechanism: str, epsilon: float) -> None:
+    budget = ApproxDP(epsilon, 1e-6)
+    model = LogisticRegression(
+        budget, mechanism=mechanism, standardize="private", column_bounds=(-1, 1)
+    )
+    planned = model.planned(3000, 20)
+    event = planned.event
+    assert isinstance(planned.stages.fit, GDP)
+    assert 0.999 * budget.gaussian.amount <= event.gdp() <= budget.gaussian.amount
+    assert event.epsilon(1e-6) == epsilon
+    assert Composition(event.parts).epsilon(1e-6) <= epsilon
+    through_rho = LinearSVC(budget, standardize="private", column_bounds=(-1, 1)).planned(3000, 20)
+    assert not isinstance(through_rho.stages.fit, GDP)  # the Jacobian of a hinge is never free
