@@ -51,7 +51,7 @@ def in_ball(x: Any, norm_bound: float) -> tuple[Any, Array | None]:
     if not bool((squares > norm_bound**2).any()):
         return x, None
     norms = np.sqrt(squares)
-    return x, np.where(norms > norm_bound, aim / np.maximum(norms, 1e-300), 1.0)
+    return x, np.where(norms > norm_bound, aim / np.maximum(norms, norm_bound), 1.0)
 
 
 def refuse_infinite(x: Any) -> None:
