@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from privet._version import __version__
 
 if TYPE_CHECKING:
+    from privet.domain import Box, Domain, OneHot
     from privet.evaluation import evaluate
     from privet.inference import confidence_intervals, fit_with_intervals
     from privet.ledger import Ledger
@@ -32,6 +33,9 @@ _HOMES = {
     "confidence_intervals": "privet.inference",
     "fit_with_intervals": "privet.inference",
     "plan": "privet.planning",
+    "Box": "privet.domain",
+    "OneHot": "privet.domain",
+    "Domain": "privet.domain",
     "Schema": "privet.schema",
     "Numeric": "privet.schema",
     "Categorical": "privet.schema",
@@ -45,13 +49,16 @@ __all__ = [
     "GDP",
     "ZCDP",
     "ApproxDP",
+    "Box",
     "Categorical",
+    "Domain",
     "Label",
     "LargeMarginGaussian",
     "Ledger",
     "LinearSVC",
     "LogisticRegression",
     "Numeric",
+    "OneHot",
     "Person",
     "PureDP",
     "Schema",

@@ -73,6 +73,14 @@ class Randomness(ABC):
             units[small] = (upper[small].astype(np.float64) + fraction) * 2.0**-63
         return units
 
+    def uniforms(self, shape: Shape) -> Array:
+        """Numbers in (0, 1)."""
+        return self._units(self.words(shape))
+
+    def exponentials(self, shape: Shape) -> Array:
+        """Standard exponentials."""
+        return np.asarray(-np.log(self.uniforms(shape)))
+
     def normals(self, shape: Shape) -> Array:
         """Standard normals: the upper bits choose the tail probability, the last one the sign."""
         words = self.words(shape)

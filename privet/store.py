@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from privet._checks import norm_bound
 from privet._untrusted import parsed_json, read_whole
+from privet.domain import domain_from_json
 from privet.errors import DataError
 from privet.features import features_from_json, kernel_from_json
 from privet.models.digest import ARRAYS
@@ -36,7 +37,11 @@ LABEL_TYPE = re.compile(r"[<>=|]?(?:b1|[iu][1248]|f[248]|U[0-9]{1,9})", re.ASCII
 #: Signs of all labels, each counted as wide as the widest: numpy makes them equally wide.
 MOST_SIGNS = 1 << 24
 #: How the parts of a kernel model's file are read.
-PARTS = {"kernel": kernel_from_json, "features": features_from_json}
+PARTS = {
+    "kernel": kernel_from_json,
+    "features": features_from_json,
+    "domain": domain_from_json,
+}
 
 __all__ = ["load", "save"]
 

@@ -20,10 +20,12 @@ from dataclasses import replace
 import numpy as np
 
 from privet.audit.attacks import Finding, WeightedTable, allows_opposite_rows
+from privet.audit.domain_attack import worst_domain_loss
 from privet.audit.exact import worst_loss
 from privet.audit.profile import POINTS, densities, pairs
 from privet.audit.replay import (
     MakeRows,
+    door,
     gap_bound,
     gap_price,
     measured_gap,
@@ -36,6 +38,7 @@ from privet.mechanisms import Design, Mechanism
 from privet.privacy.curves import Curve, GaussianCurve
 from privet.privacy.jacobian import JacobianCurve
 from privet.rows import checked_rows
+from privet.rows.inside import in_domain
 
 #: total regularizers n Lam to attack at, in units of R^2
 RIDGES = (0.05, 0.5, 5.0, 50.0, 1000.0)
@@ -54,9 +57,11 @@ def audit_mechanism(
 ) -> list[Finding]:
     """Every check that applies to ``mechanism``, on tables of ``n`` rows and ``m`` columns.
 
+    A mechanism with a declared domain is audited on rows of that domain, with its columns.
     ``draws`` releases are made for the noise tests, a sixteenth as many one by one; a tenth too
     little noise is found from about 5000. ``make_rows`` builds rows as ``checked_rows`` does.
     """
+    m = m if mechanism.domain is None else mechanism.domain.columns
     with quietly():
         design = mechanism.design(n, m)
         return [
@@ -89,13 +94,17 @@ def _designs(mechanism: Mechanism, m: int) -> Iterator[Design]:
 def _losses(mechanism: Mechanism) -> list[Finding]:
     found = []
     signed = allows_opposite_rows(mechanism.loss)
-    for design in _designs(mechanism, 2):
+    domain = mechanism.domain
+    for design in _designs(mechanism, 2 if domain is None else domain.columns):
         event = design.event
         if event.mechanism == "objective" and event.noise == "gaussian":
             return []  # unbounded: see the profile
         if not event.private and mechanism.insecure_seed is None:
             continue  # claims nothing
-        loss, claim = worst_loss(design, signed=signed).loss, shift_claim(event.curves[0])
+        loss = (
+            worst_loss(design, signed=signed).loss if domain is None else worst_domain_loss(design)
+        )
+        claim = shift_claim(event.curves[0])
         sentence = (
             f"Largest exact privacy loss found, n Lam = {event.n * event.regularization:.4g}."
         )
@@ -106,7 +115,8 @@ def _losses(mechanism: Mechanism) -> list[Finding]:
 def _divergences(mechanism: Mechanism) -> list[Finding]:
     profile, renyi = [], []
     signed = allows_opposite_rows(mechanism.loss)
-    for design in list(_designs(mechanism, 1))[1::2]:
+    columns = 1 if mechanism.domain is None else mechanism.domain.columns
+    for design in list(_designs(mechanism, columns))[1::2]:
         curve = design.event.curves[0]
         if not isinstance(curve, JacobianCurve) or design.parameters not in POINTS:
             return []
@@ -139,7 +149,10 @@ def _table(design: Design, seed: int) -> WeightedTable:
     risk, rng = design.risk, np.random.default_rng(seed)
     signed = allows_opposite_rows(risk.loss)
     x, y = random_table(rng, risk.loss, risk.norm_bound, design.n, design.m, signed=signed)
-    return WeightedTable(x / 1.5, y, np.ones(design.n))
+    x = x / 1.5
+    if design.domain is not None:
+        x = in_domain(x, design.domain, zero_rows=True)
+    return WeightedTable(x, y, np.ones(design.n))
 
 
 def _gap(design: Design, seed: int) -> list[Finding]:
@@ -154,7 +167,7 @@ def _gap(design: Design, seed: int) -> list[Finding]:
 def _noise(mechanism: Mechanism, design: Design, draws: int, seed: int) -> list[Finding]:
     table = _table(design, seed)
     x, y = table.explicit(design.risk.loss)
-    rows = checked_rows(x, y, norm_bound=design.risk.norm_bound)
+    rows = checked_rows(x, y, **door(design))
     claimed = replace(design.main, scale=design.event.scale)
     many = release_many(mechanism, rows, design, draws, seed)
     singly = release_singly(mechanism, rows, design, max(draws // 16, 100), seed + 1)
@@ -170,7 +183,7 @@ def _fresh(mechanism: Mechanism, design: Design, seed: int) -> list[Finding]:
     findings = [Finding("seed stamped", float(not stamped), 0.0, sentence)]
     if design.event.private:
         x, y = _table(design, seed).explicit(design.risk.loss)
-        rows = checked_rows(x, y, norm_bound=design.risk.norm_bound)
+        rows = checked_rows(x, y, **door(design))
         values = [mechanism.run(rows).value for _ in range(2)]
         same = float((values[0] == values[1]).all())
         sentence = "Whether two runs released the same vector (1: they did)."
@@ -181,9 +194,12 @@ def _fresh(mechanism: Mechanism, design: Design, seed: int) -> list[Finding]:
 def _clipping(mechanism: Mechanism, n: int, m: int, seed: int, make_rows: MakeRows) -> Finding:
     rng = np.random.default_rng(seed)
     x, y = random_table(rng, mechanism.loss, 5.0 * mechanism.norm_bound, n, m)
-    rows = make_rows(x, mechanism.loss.targets(y), norm_bound=mechanism.norm_bound)
-    norms = [
-        np.linalg.norm(block.scores(np.eye(rows.m)), axis=1).max() for block, _ in rows.blocks()
-    ]
+    rows = make_rows(x, mechanism.loss.targets(y), **door(mechanism))
+    seen = np.concatenate([block.scores(np.eye(rows.m)) for block, _ in rows.blocks()])
+    if mechanism.domain is not None:
+        moved = in_domain(seen, mechanism.domain, zero_rows=True) != seen
+        sentence = "Rows as the mechanism sees them that are not in the domain."
+        return Finding("clipping", float(moved.any(axis=1).sum()), 0.0, sentence)
+    norms = np.linalg.norm(seen, axis=1)
     sentence = "Largest norm of a row as the mechanism sees it."
-    return Finding("clipping", float(max(norms)), mechanism.norm_bound, sentence)
+    return Finding("clipping", float(norms.max()), mechanism.norm_bound, sentence)

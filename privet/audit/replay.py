@@ -36,23 +36,32 @@ def replay_distance(
     mechanism: Mechanism, first: Data, second: Data, *, seed: int, make_rows: MakeRows
 ) -> float:
     """Distance of two releases made with the same random words."""
-    rows = [make_rows(x, y, norm_bound=mechanism.norm_bound) for x, y in (first, second)]
+    rows = [make_rows(x, y, **door(mechanism)) for x, y in (first, second)]
     design = mechanism.design(rows[0].n, rows[0].m)
     ends = [mechanism.perturb(part, design, InsecureSeed(seed)) for part in rows]
     return float(np.linalg.norm(ends[0] - ends[1]))
 
 
+def door(declared: Mechanism | Design) -> dict[str, Any]:
+    """What rows are checked by: a norm bound, and the domain where there is one."""
+    bound = declared.risk.norm_bound if isinstance(declared, Design) else declared.norm_bound
+    if declared.domain is None:
+        return {"norm_bound": bound}
+    return {"norm_bound": bound, "domain": declared.domain}
+
+
 def declared_distance(design: Design) -> float:
     """The largest distance that the design allows between neighbors' releases.
 
-    The event's sensitivity (of the minimizer, or of the gradient's sum), the certified gap on
+    The event's sensitivity of the minimizer, or that of the gradient's sum, the certified gap on
     either side where it does not contain it, and rounding to the grid.
     """
     grid = math.ldexp(math.sqrt(design.parameters), design.exponent)
     if design.event.mechanism == "output":
         return design.event.sensitivity + grid
     gap = 2.0 * gap_bound(design)
-    return design.event.sensitivity / (design.n * design.risk.regularization) + gap + grid
+    moved = design.risk.gradient_difference / (design.n * design.risk.regularization)
+    return moved + gap + grid
 
 
 def worst_replay(
@@ -130,7 +139,7 @@ def gap_bound(design: Design) -> float:
 def measured_gap(design: Design, table: WeightedTable, seed: int) -> float:
     """Distance between the library's minimum and the auditor's own, under one draw of noise."""
     x, y = table.explicit(design.risk.loss)
-    rows = checked_rows(x, y, norm_bound=design.risk.norm_bound)
+    rows = checked_rows(x, y, **door(design))
     b = np.zeros(design.parameters)
     if design.event.mechanism != "output":
         b = design.main.sample(InsecureSeed(seed), 1)[0]

@@ -42,14 +42,21 @@ def check_noise(law: Noise, draws: Array, prefix: str = "") -> list[Finding]:
 
 
 def check_scale(law: Noise, draws: Array, prefix: str = "") -> Finding:
-    """Exact test of the scale: the total radius has a Gamma or chi-squared law."""
+    """Exact test of the scale: the total radius has a Gamma or chi-squared law.
+
+    Of other laws the ranks of the radius are made normal and added up, which is exact too.
+    """
+    sentence = f"The size of the noise against {law.kind} of scale {law.scale:.4g}."
+    if not law.spherical:
+        ranks = np.clip(radius_ranks(law, draws), 1e-300, 1.0 - 1e-16)
+        score = float(special.ndtri(ranks).sum()) / math.sqrt(len(ranks))
+        return surprise(f"{prefix}noise scale", 2.0 * float(stats.norm.sf(abs(score))), sentence)
     norms = np.linalg.norm(draws, axis=1) / law.scale
     if law.kind == "gaussian":
         shape, total = 0.5 * draws.size, 0.5 * float((norms**2).sum())
     else:
         shape, total = float(draws.size), float(norms.sum())
     tails = special.gammainc(shape, total), special.gammaincc(shape, total)
-    sentence = f"The size of the noise against {law.kind} of scale {law.scale:.4g}."
     return surprise(f"{prefix}noise scale", 2.0 * float(min(tails)), sentence)
 
 
@@ -60,7 +67,12 @@ def check_radius(law: Noise, draws: Array, prefix: str = "") -> Finding:
 
 
 def check_direction(law: Noise, draws: Array, prefix: str = "") -> Finding:
-    """Uniform directions: their mean, and the Beta law of two projections."""
+    """Uniform directions: their mean, and the Beta law of two projections.
+
+    Of other laws every coordinate's mean and mean square, against what the law says they are.
+    """
+    if not law.spherical:
+        return _check_moments(law, draws, prefix)
     k, p = draws.shape
     units = draws / np.maximum(np.linalg.norm(draws, axis=1, keepdims=True), 1e-300)
     mean = units.mean(axis=0)
@@ -73,6 +85,18 @@ def check_direction(law: Noise, draws: Array, prefix: str = "") -> Finding:
     return surprise(f"{prefix}noise direction", _all(values), "Directions against uniform ones.")
 
 
+def _check_moments(law: Noise, draws: Array, prefix: str) -> Finding:
+    """Means and mean squares of the coordinates, each a normal score."""
+    claimed = law.coordinate_sd**2 * law.relative_variance(np.eye(law.dimension))
+    values = []
+    for numbers in (draws, draws**2 - claimed):
+        error = numbers.std(axis=0) / math.sqrt(len(draws))
+        scores = np.abs(numbers.mean(axis=0)) / np.maximum(error, 1e-300)
+        values += (2.0 * stats.norm.sf(scores)).tolist()
+    sentence = "Means and mean squares of the coordinates against the law's."
+    return surprise(f"{prefix}noise direction", _all(values), sentence)
+
+
 def check_independence(law: Noise, draws: Array, prefix: str = "") -> Finding:
     """Neighboring draws share nothing, the radius says nothing about the direction."""
     k, p = draws.shape
@@ -81,8 +105,12 @@ def check_independence(law: Noise, draws: Array, prefix: str = "") -> Finding:
     units = draws / np.maximum(np.linalg.norm(draws, axis=1, keepdims=True), 1e-300)
     centered = math.sqrt(12.0) * (radius_ranks(law, draws) - 0.5)
     along = units.sum(axis=1)  # of variance 1 for uniform directions
+    products = (units[1:] * units[:-1]).sum(axis=1)
+    wide = math.sqrt(p)
+    if not law.spherical:
+        along, wide = along / along.std(), 1.0 / products.std()
     scores = [
-        math.sqrt(p / (k - 1)) * float((units[1:] * units[:-1]).sum()),
+        wide / math.sqrt(k - 1) * float(products.sum()),
         float(centered[1:] @ centered[:-1]) / math.sqrt(k - 1),
         float(centered @ along) / math.sqrt(k),
     ]
@@ -92,14 +120,13 @@ def check_independence(law: Noise, draws: Array, prefix: str = "") -> Finding:
 
 
 def radius_ranks(law: Noise, draws: Array) -> Array:
-    """The claimed distribution function of the norm, at each draw: uniform under the claim."""
-    norms = np.linalg.norm(draws, axis=1) / law.scale
-    if law.kind == "gaussian":
-        return np.asarray(special.gammainc(0.5 * law.dimension, 0.5 * norms**2))
-    return np.asarray(special.gammainc(law.dimension, norms))
+    """The claimed distribution function of the radius, at each draw: uniform under the claim."""
+    return law.radius_rank(law.radius(draws))
 
 
 def _radius_name(law: Noise) -> str:
+    if not law.spherical:
+        return f"that of {law.kind} noise"
     return f"{'chi' if law.kind == 'gaussian' else 'Gamma'}({law.dimension})"
 
 

@@ -185,8 +185,11 @@ class NoiseFlags:
         typer.Option(help="Noise in the objective (more accurate) or on the minimizer."),
     ] = "objective"
     noise: Annotated[
-        Literal["auto", "laplace", "gaussian"],
-        typer.Option(help="Law of the noise; auto takes the smaller one that the budget allows."),
+        Literal["auto", "laplace", "gaussian", "domain"],
+        typer.Option(
+            help="Law of the noise: laplace is spherical, domain has the shape of what the schema "
+            "declares; auto takes the smallest one that the budget allows."
+        ),
     ] = "auto"
     regularization: Annotated[
         float | None,

@@ -20,7 +20,8 @@ from privet.inference.intervals import FORMAT, JOINT, Intervals, confidence_leve
 from privet.inference.released_model import NamedDirections, ParameterLayout
 from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty
 from privet.mechanisms.matrix import NoisyMatrices, Weighing, half_vector, symmetric
-from privet.noise import NOISES, Noise
+from privet.mechanisms.shaped import noise_from_facts
+from privet.noise import Noise
 from privet.privacy.guarantee import guarantee_from_json, released_digest
 
 #: as files were before they carried their digest; read, never written
@@ -135,7 +136,8 @@ def _noise(facts: dict[str, Any], dimension: int) -> Noise:
     """The law that was drawn from; its dimension is known, and a draw would ask for its memory."""
     if facts["dimension"] != dimension:
         raise DataError("The file of intervals does not fit together.")
-    return NOISES[facts["kind"]](_size(facts["scale"]), dimension)
+    _size(facts["scale"])
+    return noise_from_facts(facts)
 
 
 def _size(value: Any) -> float:

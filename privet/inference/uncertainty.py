@@ -53,7 +53,10 @@ class FitNoise:
 
 @dataclass(frozen=True)
 class Parts:
-    """Variances along directions: ``normal``, and ``spread`` times the noise's squared scale."""
+    """Variances along directions: ``normal``, and ``spread`` times a noise coordinate's variance.
+
+    The mean one, where the noise's coordinates differ.
+    """
 
     normal: Array
     spread: Array
@@ -128,7 +131,7 @@ class Uncertainty:
         """Sampling variance and the noise's factor, for one Hessian or a stack: (..., q)."""
         through = np.asarray(np.linalg.solve(hessian, directions.T).mT, dtype=np.float64)
         source = through / self.n if self.noise.in_objective else directions
-        return self.sampling(through) / self.n, (source**2).sum(axis=-1)
+        return self.sampling(through) / self.n, self.noise.main.relative_variance(source)
 
     def _through(self, hessian: Array, directions: Array) -> Array:
         """Standard deviation along each direction of what passes through the Hessian."""

@@ -115,6 +115,28 @@ class Loss(ABC):
         """
         return a * self.difference_bound + self.log_determinant_bound(q)
 
+    @property
+    def gauge_difference(self) -> float:
+        """Largest ``sum_c |g_c| + sum_c |g'_c|`` over two rows' class gradients, halved.
+
+        What a replaced row moves in the gauge of a declared domain (``matrix_noise.ClassProduct``;
+        two classes: ``domain_noise``), where a row's own size is at most one.
+        """
+        return self.difference_bound
+
+    def gauge_loss_bound(self, a: float, q: float) -> float:
+        """As ``privacy_loss_bound``, for noise of rate ``a`` in the gauge of a domain."""
+        return a * self.gauge_difference + self.log_determinant_bound(q)
+
+    @property
+    def rank_one_difference(self) -> float:
+        """Largest ``|g| + |g'|``: the nuclear norm of ``g (x) x - g' (x) x'``, for short rows."""
+        return 2.0 * self.row_gradient_bound
+
+    def rank_one_loss_bound(self, a: float, q: float) -> float:
+        """As ``privacy_loss_bound``, for noise of rate ``a`` in the nuclear norm."""
+        return a * self.rank_one_difference + self.log_determinant_bound(q)
+
     def curvature_floor(self, epsilon: float) -> float:
         """Largest ``q`` that the default calibration accepts at ``epsilon``; sets ``Lam_0``.
 

@@ -96,6 +96,14 @@ class MarginLoss(Loss):
         """
         return a * self.row_gradient_bound + self.slope_and_jacobian(a, q)
 
+    def gauge_loss_bound(self, a: float, q: float) -> float:
+        """The same: a row's gradient ``l' y x`` has gauge ``|l'|`` at most."""
+        return self.privacy_loss_bound(a, q)
+
+    def rank_one_loss_bound(self, a: float, q: float) -> float:
+        """The same: a matrix with one row has one norm."""
+        return self.privacy_loss_bound(a, q)
+
 
 @dataclass(frozen=True)
 class Logistic(MarginLoss):

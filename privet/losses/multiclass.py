@@ -144,6 +144,32 @@ class Softmax(MulticlassLoss):
         entering = concave_maximum(negative, 0.0, min(kink, root2), root2)
         return min(root2 * a + entering, super().privacy_loss_bound(a, q))
 
+    @property
+    def gauge_difference(self) -> float:
+        """``sum_c |p - e_y|_c = 2 (1 - p_y)``: two for both rows, halved each."""
+        return 2.0
+
+    def gauge_loss_bound(self, a: float, q: float) -> float:
+        """``a`` for the row that leaves, ``max_r { a r + J(r) }`` for the one that enters.
+
+        ``r = 1 - p_y`` is the gauge of its gradient. Given ``r`` the determinant is largest where
+        the other classes are alike: ``log det(I + q M) = sum_c log(1 + q p_c) + log sum_c
+        p_c/(1 + q p_c)``, both concave and symmetric in them. ``J`` is concave in ``r`` too.
+        """
+        others = float(self.scores)
+
+        def negative(r: float) -> float:
+            own, each = 1.0 + q * (1.0 - r), 1.0 + q * r / others
+            det = math.log(own) + others * math.log(each) + math.log((1.0 - r) / own + r / each)
+            return -(a * r + det)
+
+        entering = concave_maximum(negative, 0.0, 1.0)
+        return min(a + entering, super().gauge_loss_bound(a, q))
+
+    def rank_one_loss_bound(self, a: float, q: float) -> float:
+        """The same: the argument takes the two gradients' norms one by one."""
+        return self.privacy_loss_bound(a, q)
+
     def curvature_floor(self, epsilon: float) -> float:
         """``q <= epsilon/8`` (C = 2: ``epsilon/4``): from there the Jacobian is free."""
         return epsilon / (4.0 if self.n_classes == 2 else 8.0)
@@ -238,6 +264,11 @@ class JointHuber(MulticlassLoss):
         if self.lifted:
             return apart
         return max(self.opposite * whole, min(apart, whole)) if self._has_column else whole
+
+    @property
+    def gauge_difference(self) -> float:
+        """``2 (C - 1)``: all wrong classes push with slope 1, in both rows."""
+        return 2.0 * self.scores
 
     @property
     def curvature_bound(self) -> float:

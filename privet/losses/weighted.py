@@ -114,6 +114,24 @@ class Weighted(Loss):
         """The base bound at ``(w a, w q)``: it grows in both."""
         return self.base.privacy_loss_bound(self.largest * a, self.largest * q)
 
+    @property
+    def gauge_difference(self) -> float:
+        """``w`` times the base bound."""
+        return self.largest * self.base.gauge_difference
+
+    def gauge_loss_bound(self, a: float, q: float) -> float:
+        """The base bound at ``(w a, w q)``."""
+        return self.base.gauge_loss_bound(self.largest * a, self.largest * q)
+
+    @property
+    def rank_one_difference(self) -> float:
+        """``w`` times the base bound."""
+        return self.largest * self.base.rank_one_difference
+
+    def rank_one_loss_bound(self, a: float, q: float) -> float:
+        """The base bound at ``(w a, w q)``."""
+        return self.base.rank_one_loss_bound(self.largest * a, self.largest * q)
+
     def curvature_floor(self, epsilon: float) -> float:
         """The base floor over ``w``."""
         return self.base.curvature_floor(epsilon) / self.largest

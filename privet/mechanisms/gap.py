@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from privet.mechanisms.release import Design
 from privet.minimize import minimizer_norm, rounding_floor
 from privet.noise import NOISES, Noise
 from privet.privacy.budget import Budget
@@ -30,6 +31,8 @@ LARGEST_TOLERANCE = 1e-10
 RELATIVE_NOISE = 0.01
 # A noise norm above its quantile at this tail probability does not occur.
 NEGLIGIBLE = 1e-18
+# Extra noise of less than this share of the main noise's effect is not worth a larger ridge.
+VISIBLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,13 @@ def objective_gap(
 
     The Hessian of the mean loss has trace at most ``K c R^2``, so its ``p = K m`` eigenvalues
     average at most ``c R^2/m`` and an isotropic ``b`` moves the minimizer, in root mean square, by
-    at least ``|b|/(n (Lam + c R^2/m))`` (Jensen).
+    at least ``|b|/(n (Lam + c R^2/m))`` (Jensen). Of noise whose coordinates differ the smallest
+    counts.
     """
     p = risk.parameters(m)
     rounding = rounding_floor(n, m, risk, main.norm_quantile(NEGLIGIBLE))
-    least_effect = main.expected_norm * least_response(risk, n, m)
+    mean = min(main.expected_norm, math.sqrt(p) * main.least_sd)
+    least_effect = mean * least_response(risk, n, m)
     unit = kept.gap_noise(2.0 / risk.regularization, p).expected_norm
     wanted = RELATIVE_NOISE * least_effect / unit
     tolerance = max(min(LARGEST_TOLERANCE * risk.row_gradient, wanted) - rounding, 2.0 * rounding)
@@ -99,3 +104,16 @@ def output_gap(risk: RegularizedRisk, n: int, m: int) -> tuple[float, float]:
     wanted = 1e-4 * risk.gradient_difference / n
     tolerance = max(min(LARGEST_TOLERANCE * risk.row_gradient, wanted) - rounding, 2.0 * rounding)
     return tolerance, tolerance + rounding
+
+
+def gap_is_visible(design: Design) -> bool:
+    """Whether the gap's noise passes a tenth of what the main noise does; public.
+
+    Between the least that it does to any table and the most, ``|b|/(n Lam)``, the geometric mean
+    is taken: the least is for rows that are as spread out as rows can be.
+    """
+    if design.gap is None:
+        return False
+    least = least_response(design.risk, design.n, design.m)
+    most = 1.0 / (design.n * design.risk.regularization)
+    return design.gap.expected_norm > VISIBLE * design.main.expected_norm * math.sqrt(least * most)

@@ -13,8 +13,8 @@ ratio of determinants (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9). With 
     "chaudhuri2011"  Algorithm 2 with its branch, in units of R
 
 The exact bound is the loss's ``privacy_loss_bound(a, q)``. Gaussian noise is calibrated in
-``privet.privacy.jacobian``, proved in ``gaussian_objective.proof.md``.
-The gap to the exact minimum is paid for as in ``gap.py``.
+``privet.privacy.jacobian``, proved in ``gaussian_objective.proof.md``; noise shaped by a domain or
+by the classes in ``shaped.py``. The gap to the exact minimum is paid for as in ``gap.py``.
 Proof: ``objective.proof.md``.
 """
 
@@ -35,6 +35,7 @@ from privet.losses.loss import JACOBIAN_SHARE
 from privet.mechanisms.gap import (
     NEGLIGIBLE,
     Reserve,
+    gap_is_visible,
     largest_value,
     least_response,
     objective_gap,
@@ -45,7 +46,8 @@ from privet.mechanisms.regularization import (
     default_regularization,
     regularization_floor,
 )
-from privet.mechanisms.release import Design, Mechanism
+from privet.mechanisms.release import KINDS, Design, Mechanism
+from privet.mechanisms.shaped import Shape, largest_rate, shapes, size_in_span
 from privet.minimize import curvature_at, minimize, minimize_many
 from privet.noise import NOISES, Noise
 from privet.privacy.curves import Curve, PureCurve
@@ -55,8 +57,6 @@ from privet.randomness import Randomness
 from privet.risk import RegularizedRisk
 from privet.rows import Rows
 
-# Extra noise of less than this share of the main noise's effect is not worth a larger ridge.
-VISIBLE = 0.1
 CALIBRATIONS = (None, "exact", "wang2018", "chaudhuri2011")
 #: Rules of papers that are not private; the repository keeps them for comparison.
 REFUTED = ("chaudhuri2008", "pathak2010")
@@ -79,6 +79,8 @@ class Calibrated:
     curve: Curve
     theorem: str
     why_not_private: str = ""
+    #: how far a replaced row moves the noise in its own norm; 0 where that is Euclid's
+    difference: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,11 @@ class ObjectivePerturbation(Mechanism):
             names = ", ".join(repr(name) for name in CALIBRATIONS)
             raise DeclarationError(f"calibration must be one of {names}, got {self.calibration!r}.")
 
+    @property
+    def shaped(self) -> tuple[str, ...]:
+        """By the loss, and by what is declared of the rows."""
+        return shapes(self.loss, self.domain) if self.calibration in (None, "exact") else ()
+
     def design_with(self, kind: str, n: int, m: int) -> Design:
         """Regularization, noise, tolerance and grid from declarations.
 
@@ -126,12 +133,11 @@ class ObjectivePerturbation(Mechanism):
 
     def _design_once(self, kind: str, n: int, m: int) -> Design:
         kept = reserve(self.budget)
-        calibrate = self._gaussian if kind == "gaussian" else self._laplace
-        found = calibrate(kept, n, self.loss.scores * m)
+        found = self._calibrated(kind, kept, n, m)
         risk = RegularizedRisk(self.loss, found.regularization, self.norm_bound)
         tolerance, gap = objective_gap(risk, n, m, found.noise, kept)
         # the least that one coordinate of b does to the release, so that the grid is fine enough
-        least = found.noise.coordinate_sd * least_response(risk, n, m)
+        least = found.noise.least_sd * least_response(risk, n, m)
         largest = largest_value(risk, n, found.noise.norm_quantile(NEGLIGIBLE), gap)
         event = FitEvent(
             mechanism=self.name,
@@ -139,7 +145,7 @@ class ObjectivePerturbation(Mechanism):
             curves=(found.curve, kept.curve),
             noise=kind,
             scale=found.noise.scale,
-            sensitivity=risk.gradient_difference,
+            sensitivity=found.difference or risk.gradient_difference,
             share=kept.share,
             n=n,
             columns=m,
@@ -147,12 +153,18 @@ class ObjectivePerturbation(Mechanism):
             theorem="; for ".join(filter(None, (found.theorem, self.loss.assumption))),
             why_not_private=not_private(self.insecure_seed, found.why_not_private),
         )
-        return Design(risk, n, m, found.noise, tolerance, gap, grid_exponent(least, largest), event)
+        exponent = grid_exponent(least, largest)
+        return Design(risk, n, m, found.noise, tolerance, gap, exponent, event, self.domain)
 
     # -- calibration: declarations only --------------------------------------------------------
 
-    def _regularization(self, kind: str, unit_norm: float, n: int, largest_q: float) -> float:
-        noise_norm = unit_norm * self.loss.difference_bound * self.norm_bound
+    def _calibrated(self, kind: str, kept: Reserve, n: int, m: int) -> Calibrated:
+        if kind in KINDS:
+            calibrate = self._gaussian if kind == "gaussian" else self._laplace
+            return calibrate(kept, n, self.loss.scores * m)
+        return self._shaped(Shape(kind, self.loss, self.norm_bound, m, self.domain), kept, n)
+
+    def _regularization(self, kind: str, noise_norm: float, n: int, largest_q: float) -> float:
         default = default_regularization(self.name, kind, self.loss, self.norm_bound, noise_norm, n)
         default *= self.default_factor
         floor = regularization_floor(self.norm_bound, n, largest_q)
@@ -166,7 +178,8 @@ class ObjectivePerturbation(Mechanism):
     def _laplace(self, kept: Reserve, n: int, p: int) -> Calibrated:
         epsilon = kept.main.laplace_epsilon
         floor_q = self.loss.curvature_floor(epsilon)
-        lam = self._regularization("laplace", p / epsilon, n, floor_q)
+        difference = self.loss.difference_bound * self.norm_bound
+        lam = self._regularization("laplace", p / epsilon * difference, n, floor_q)
         found = laplace_rate(self.loss, self.calibration, epsilon, n, lam, self.norm_bound)
         noise = NOISES["laplace"](self.norm_bound / found.a, p)
         return Calibrated(
@@ -174,6 +187,18 @@ class ObjectivePerturbation(Mechanism):
             noise,
             PureCurve(epsilon),
             _THEOREMS[self.calibration],
+        )
+
+    def _shaped(self, shape: Shape, kept: Reserve, n: int) -> Calibrated:
+        epsilon = kept.main.laplace_epsilon
+        floor_q, free = self.loss.curvature_floor(epsilon), shape.free_rate(epsilon)
+        lam = self._regularization("laplace", shape.noise(free).expected_norm, n, floor_q)
+        q = RegularizedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
+        a = largest_rate(lambda rate: shape.bound(rate, q), free, epsilon)
+        if a <= 0.0:
+            raise _infeasible(self.loss, epsilon, n, lam, self.norm_bound)
+        return Calibrated(
+            lam, shape.noise(a), PureCurve(epsilon), shape.theorem, "", shape.difference
         )
 
     def _gaussian(self, kept: Reserve, n: int, p: int) -> Calibrated:
@@ -193,7 +218,8 @@ class ObjectivePerturbation(Mechanism):
         largest_q = usual
         if limit > self.jacobian_share and self.regularization != "auto":
             largest_q = kept.main.objective_floor(self.loss, limit)
-        lam = self._regularization("gaussian", math.sqrt(p) / free, n, largest_q)
+        difference = self.loss.difference_bound * self.norm_bound
+        lam = self._regularization("gaussian", math.sqrt(p) / free * difference, n, largest_q)
         q = RegularizedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
         shift = kept.main.objective_shift(self.loss, q)
         if shift <= 0.0:
@@ -207,8 +233,8 @@ class ObjectivePerturbation(Mechanism):
         return Calibrated(lam, NOISES["gaussian"](scale, p), curve, _THEOREMS["gaussian"])
 
     def noise_in_gradient(self, design: Design) -> float:
-        """The noise is a linear term of the objective."""
-        return design.main.expected_norm
+        """The noise is a linear term of the objective; what no row sees of it does not count."""
+        return size_in_span(design.main, design.domain)
 
     # -- with data -----------------------------------------------------------------------------
 
@@ -254,19 +280,6 @@ class Prepared:
         raise TypeError("A prepared optimum is not private and is never pickled.")
 
 
-def gap_is_visible(design: Design) -> bool:
-    """Whether the gap's noise passes a tenth of what the main noise does; public.
-
-    Between the least that it does to any table and the most, ``|b|/(n Lam)``, the geometric mean
-    is taken: the least is for rows that are as spread out as rows can be.
-    """
-    if design.gap is None:
-        return False
-    least = least_response(design.risk, design.n, design.m)
-    most = 1.0 / (design.n * design.risk.regularization)
-    return design.gap.expected_norm > VISIBLE * design.main.expected_norm * math.sqrt(least * most)
-
-
 def finish(minima: Array, design: Design, randomness: Randomness) -> Array:
     """Add the noise that pays for the gap and round to the public grid."""
     if design.gap is not None:
@@ -304,12 +317,8 @@ def laplace_rate(
 
 def exact_rate(loss: Loss, epsilon: float, q: float) -> float:
     """The largest ``a`` with ``privacy_loss_bound(a, q) <= epsilon``; 0 if there is none."""
-    if loss.privacy_loss_bound(0.0, q) >= epsilon:
-        return 0.0  # the Jacobian alone is too dear, whatever the noise
     free = epsilon / loss.difference_bound
-    if loss.privacy_loss_bound(free, q) <= epsilon * (1.0 + 4e-16):
-        return free  # the Jacobian costs nothing
-    return largest(lambda a: loss.privacy_loss_bound(a, q) <= epsilon, free)
+    return largest_rate(lambda a: loss.privacy_loss_bound(a, q), free, epsilon)
 
 
 def _chaudhuri2011(

@@ -92,7 +92,7 @@ class OutputPerturbation(Mechanism):
             theorem="; for ".join(filter(None, (THEOREM, self.loss.assumption))),
             why_not_private=not_private(self.insecure_seed),
         )
-        return Design(risk, n, m, main, tolerance, None, exponent, event)
+        return Design(risk, n, m, main, tolerance, None, exponent, event, self.domain)
 
     def noise_in_gradient(self, design: Design) -> float:
         """Noise on the minimizer times ``n Lam``: designs may differ in their regularization."""

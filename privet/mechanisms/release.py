@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from privet._checks import norm_bound, positive, positive_whole
 from privet._types import Array
+from privet.domain import Domain
 from privet.errors import DeclarationError, InfeasibleBudget, RegularizationRaised, warn
 from privet.grid import add_discrete_gaussian, round_to_grid
 from privet.losses import Loss
@@ -24,8 +25,20 @@ from privet.randomness import Randomness, source
 from privet.risk import RegularizedRisk
 from privet.rows import Rows
 
-NoiseChoice = Literal["auto", "laplace", "gaussian"]
+NoiseChoice = Literal[
+    "auto",
+    "laplace",
+    "sphere",
+    "gaussian",
+    "domain",
+    "product",
+    "hull",
+    "matrix laplace",
+    "class product",
+]
 KINDS = ("laplace", "gaussian")
+#: What ``noise=`` may ask for: by name, or "domain", the best of those that a domain shapes.
+CHOICES = get_args(NoiseChoice)
 #: How often a draw is made: once in the release, or once for each of these.
 Each = Literal["release", "answer", "epoch", "query", "correction", "run"]
 
@@ -113,6 +126,7 @@ class Design(ReleaseDesign):
     gap: Noise | None  # extra output noise that pays for the gap; None where `main` pays for it
     exponent: int  # the release is rounded to multiples of 2^exponent
     event: FitEvent
+    domain: Domain | None = None  # what is declared of the rows beside their norm
 
     @property
     def parameters(self) -> int:
@@ -165,14 +179,22 @@ class Mechanism(Release):
     noise: NoiseChoice = "auto"
     calibration: str | None = None
     insecure_seed: int | None = None
+    #: what is declared of the rows beside their norm, constant column included
+    domain: Domain | None = None
 
     def __post_init__(self) -> None:
         norm_bound(self.norm_bound)
+        if self.domain is not None and self.domain.norm > self.norm_bound * (1.0 + 1e-9):
+            raise DeclarationError(
+                f"Rows of the declared domain have norms up to {self.domain.norm:g}, above "
+                f"norm_bound = {self.norm_bound:g}."
+            )
         if self.regularization != "auto":
             positive("regularization", self.regularization)
-        if self.noise not in ("auto", *KINDS):
+        if self.noise not in CHOICES:
             raise DeclarationError(
-                f"noise must be 'auto', 'laplace' or 'gaussian', got {self.noise!r}."
+                "noise must be 'auto', 'laplace' (also called 'sphere'), 'gaussian' or 'domain', "
+                f"got {self.noise!r}."
             )
         if self.noise == "gaussian" and not self.budget.allows_gaussian:
             raise DeclarationError(
@@ -187,17 +209,40 @@ class Mechanism(Release):
     def design_with(self, kind: str, n: int, m: int) -> Design:
         """The design for one kind of noise."""
 
+    @property
+    def shaped(self) -> tuple[str, ...]:
+        """The laws of noise with a shape of their own that are proved for these declarations."""
+        return ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The laws that were asked for; the one with the least effect is taken."""
+        if self.noise == "auto":
+            if self.calibration not in (None, "exact"):
+                return ("laplace",)  # the papers' calibrations are for this noise
+            gaussian = ("gaussian",) if self.budget.allows_gaussian else ()
+            return "laplace", *self.shaped, *gaussian
+        if self.noise in KINDS:
+            return (self.noise,)
+        if self.noise == "sphere":
+            return ("laplace",)
+        found = tuple(kind for kind in self.shaped if self.noise in (kind, "domain"))
+        if not found or (self.noise == "domain" and self.domain is None):
+            raise DeclarationError(
+                f"noise={self.noise!r} is for objective perturbation of rows with a declared "
+                "domain, or of more than two classes. Declare domain=, or use noise='auto'."
+            )
+        return found
+
     def design(self, n: int, m: int) -> Design:
         """The design for ``n`` rows of ``m`` columns, with the smaller of the allowed noises."""
         n, m = positive_whole("n", n), positive_whole("m", m)
-        if self.noise != "auto":
-            kinds: tuple[str, ...] = (self.noise,)
-        elif not self.budget.allows_gaussian or self.calibration not in (None, "exact"):
-            kinds = ("laplace",)  # the papers' calibrations are for this noise
-        else:
-            kinds = KINDS
+        if self.domain is not None and self.domain.columns != m:
+            raise DeclarationError(
+                f"The declared domain has {self.domain.columns} columns, but the rows have {m}."
+            )
         designs, refusals = [], []
-        for kind in kinds:
+        for kind in self.kinds:
             try:
                 designs.append(self.design_with(kind, n, m))
             except InfeasibleBudget as refusal:

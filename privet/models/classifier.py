@@ -25,6 +25,7 @@ from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
 from privet.mechanisms.release import NoiseChoice, ReleasedVector
+from privet.models.featured import FeaturedModel, Standardize
 from privet.models.fit import Fit, Planned
 from privet.models.inputs import (
     class_weights,
@@ -36,7 +37,6 @@ from privet.models.inputs import (
 from privet.models.model_display import Displayed
 from privet.models.model_file import save
 from privet.models.raw_tables import encoded_features
-from privet.models.row_view import FeaturedModel, Standardize
 from privet.models.standardize import (
     Stage,
     Standardization,
@@ -120,6 +120,7 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
             noise=self.noise,
             calibration=self.calibration,
             insecure_seed=self.insecure_seed,
+            domain=self._mechanism_domain(),
         )
 
     def _stages(self, d: int, n_classes: int) -> tuple[Stage, ...]:
@@ -298,7 +299,8 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
 
         The intercept goes where the encoded columns, used as they are, hold a constant already.
         Centered columns do not: private standardization takes the constant out of them; it uses
-        the bounds that the encoding keeps by itself.
+        the bounds that the encoding keeps by itself. Columns that are used as they are have the
+        domain that the schema declares.
 
         Parameters
         ----------
@@ -318,6 +320,9 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
             options["fit_intercept"] = False
         if self.standardize == "private" and self.column_bounds is None:
             options["column_bounds"] = schema.column_bounds
+        as_they_are = used_as_they_are and self.standardize in (None, "auto")
+        if as_they_are and self.takes_domain and self.domain is None:
+            options["domain"] = schema.domain
         return options
 
     def schema_carriers(self) -> tuple[Self]:

@@ -14,9 +14,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from privet.domain import Domain
 from privet.errors import DeclarationError
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.inputs import numbers
+from privet.models.row_view import RowView
 from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
 
@@ -35,14 +37,25 @@ class RowsAsTrained(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The Euclidean norm that rows (or features) are clipped to.
     objects : bool, default False
         Whether rows are objects of a kernel, strings for example, and not numbers.
+    domain : Domain or None, default None
+        The declared domain that rows are put into.
+    constant : float or None, default None
+        What was appended to the rows in training.
     """
 
     def __init__(
-        self, feature_map: FeatureMap | None = None, bound: float = 1.0, objects: bool = False
+        self,
+        feature_map: FeatureMap | None = None,
+        bound: float = 1.0,
+        objects: bool = False,
+        domain: Domain | None = None,
+        constant: float | None = None,
     ) -> None:
         self.feature_map = feature_map
         self.bound = bound
         self.objects = objects
+        self.domain = domain
+        self.constant = constant
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Refused: a plain model fitted to rows would not be private, and would look as if.
@@ -70,7 +83,8 @@ class RowsAsTrained(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         data = X if self.objects else numbers(self, X, reset=False)
         features: Any
         if self.feature_map is None:
-            features, factors = in_ball(data, self.bound)
+            view = RowView(None, self.bound, self.constant, self.domain)
+            features, factors = in_ball(view.inside(data), self.bound)
         else:
             features, factors = mapped(self.feature_map, data)
         if factors is None:
@@ -95,7 +109,7 @@ def exported(model: PrivateLinearClassifier, plain: Any) -> Pipeline:
     check_is_fitted(model, "coef_")
     columns = int(model.n_features_in_)
     view = model._view(columns)
-    rows = RowsAsTrained(view.feature_map, view.bound, model._objects)
+    rows = RowsAsTrained(view.feature_map, view.bound, model._objects, view.domain, view.constant)
     rows.n_features_in_ = columns
     if hasattr(model, "feature_names_in_"):
         rows.feature_names_in_ = model.feature_names_in_.copy()

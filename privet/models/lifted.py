@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from privet._types import Array
 from privet.errors import DeclarationError, MissingExtra
-from privet.models.row_view import FeaturedModel
+from privet.models.featured import FeaturedModel
 from privet.models.standardize import TINY
 from privet.rows.ball import in_ball
 

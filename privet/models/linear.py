@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from privet.losses import Logistic, Loss, Softmax, named_loss
 from privet.mechanisms.release import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier, probabilities
 from privet.models.export import exported
-from privet.models.row_view import Standardize
+from privet.models.featured import Standardize
 from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap
 
@@ -29,8 +29,9 @@ class LogisticRegression(PrivateLinearClassifier):
         What one fit may cost. A number is the epsilon of pure differential privacy.
     mechanism : "objective" or "output", default "objective"
         Where the noise goes: into the objective (more accurate) or onto the minimizer.
-    noise : "auto", "laplace" or "gaussian", default "auto"
-        By the budget's kind; the smaller one where both are allowed.
+    noise : "auto", "laplace", "gaussian" or "domain", default "auto"
+        The one with the least effect among those that the budget and the declarations allow:
+        "laplace" is spherical, "domain" has the shape of the declared domain.
     calibration : None, "exact", "wang2018" or "chaudhuri2011", default None
         None is the tightest proved rule. The others are for comparison and audits.
     regularization : float or "auto", default "auto"
@@ -38,7 +39,10 @@ class LogisticRegression(PrivateLinearClassifier):
         proven floor is raised with a warning; see ``regularization_``.
     norm_bound : float, default 1.0
         Rows are clipped to this Euclidean norm, in training and in prediction. Declare it; it is
-        never measured. A feature map brings its own.
+        never measured. A feature map or a domain brings its own.
+    domain : Box, OneHot, a list of them, Domain or None, default None
+        What is declared of the columns: numbers within bounds, groups of one-hot columns. Rows are
+        put into it, and pure noise takes its shape, which is smaller. It brings its own norm bound.
     fit_intercept : bool, default True
         Adds a penalized constant column, so that the proof covers the intercept too.
     constant : float, default 0.5
@@ -103,6 +107,8 @@ class LogisticRegression(PrivateLinearClassifier):
     array([ True])
     """
 
+    takes_domain: ClassVar[bool] = True
+
     def __init__(
         self,
         budget: Budget | float = 1.0,
@@ -112,6 +118,7 @@ class LogisticRegression(PrivateLinearClassifier):
         calibration: str | None = None,
         regularization: float | Literal["auto"] = "auto",
         norm_bound: float = 1.0,
+        domain: Any = None,
         fit_intercept: bool = True,
         constant: float = 0.5,
         features: FeatureMap | None = None,
@@ -138,6 +145,7 @@ class LogisticRegression(PrivateLinearClassifier):
             insecure_seed=insecure_seed,
         )
         self.norm_bound = norm_bound
+        self.domain = domain
         self.fit_intercept = fit_intercept
         self.constant = constant
         self.features = features
@@ -201,8 +209,9 @@ class LinearSVC(PrivateLinearClassifier):
         Half-width of the knee; wider costs less noise.
     mechanism : "objective" or "output", default "objective"
         Where the noise goes: into the objective (more accurate) or onto the minimizer.
-    noise : "auto", "laplace" or "gaussian", default "auto"
-        By the budget's kind; the smaller one where both are allowed.
+    noise : "auto", "laplace", "gaussian" or "domain", default "auto"
+        The one with the least effect among those that the budget and the declarations allow:
+        "laplace" is spherical, "domain" has the shape of the declared domain.
     calibration : None, "exact", "wang2018" or "chaudhuri2011", default None
         None is the tightest proved rule. The others are for comparison and audits.
     regularization : float or "auto", default "auto"
@@ -210,7 +219,10 @@ class LinearSVC(PrivateLinearClassifier):
         proven floor is raised with a warning; see ``regularization_``.
     norm_bound : float, default 1.0
         Rows are clipped to this Euclidean norm, in training and in prediction. Declare it; it is
-        never measured. A feature map brings its own.
+        never measured. A feature map or a domain brings its own.
+    domain : Box, OneHot, a list of them, Domain or None, default None
+        What is declared of the columns: numbers within bounds, groups of one-hot columns. Rows are
+        put into it, and pure noise takes its shape, which is smaller. It brings its own norm bound.
     fit_intercept : bool, default True
         Adds a penalized constant column, so that the proof covers the intercept too.
     constant : float, default 0.5
@@ -266,6 +278,8 @@ class LinearSVC(PrivateLinearClassifier):
         The schema's text, after ``fit_table``.
     """
 
+    takes_domain: ClassVar[bool] = True
+
     def __init__(
         self,
         budget: Budget | float = 1.0,
@@ -277,6 +291,7 @@ class LinearSVC(PrivateLinearClassifier):
         calibration: str | None = None,
         regularization: float | Literal["auto"] = "auto",
         norm_bound: float = 1.0,
+        domain: Any = None,
         fit_intercept: bool = True,
         constant: float = 0.5,
         features: FeatureMap | None = None,
@@ -303,6 +318,7 @@ class LinearSVC(PrivateLinearClassifier):
             insecure_seed=insecure_seed,
         )
         self.norm_bound = norm_bound
+        self.domain = domain
         self.fit_intercept = fit_intercept
         self.constant = constant
         self.features = features

@@ -24,10 +24,11 @@ from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, Po
 from sklearn.utils.validation import check_is_fitted
 
 from privet._files import write_whole
+from privet.domain import as_domain
 from privet.errors import DataError, DeclarationError
 from privet.models.digest import ARRAYS
 from privet.models.encoder import SchemaEncoder
-from privet.models.row_view import FeaturedModel
+from privet.models.featured import FeaturedModel
 from privet.models.row_wise import Parted, Promised, elementwise, last_of, parted
 from privet.privacy.budget import as_budget
 from privet.schema import Schema
@@ -101,6 +102,8 @@ def _parameters(model: FeaturedModel) -> dict[str, Any]:
     values["budget"] = as_budget(values["budget"]).to_json()
     if values["classes"] is not None and not isinstance(values["classes"], str):
         values["classes"] = _labels_out(np.asarray(values["classes"]))
+    if "domain" in values:
+        values["domain"] = as_domain(values["domain"])
     if values["class_weight"] is not None:
         values["class_weight"] = [
             [_plain(label), float(weight)] for label, weight in values["class_weight"].items()
@@ -113,7 +116,7 @@ def _plain(value: Any) -> Any:
         return [_plain(part) for part in value]
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    to_json = getattr(value, "to_json", None)  # kernels and feature maps
+    to_json = getattr(value, "to_json", None)  # kernels, feature maps, domains
     if to_json is None and not isinstance(value, str | bool | int | float | dict | None):
         raise DeclarationError(
             f"A parameter of type {type(value).__name__} cannot be written to a model file."

@@ -132,7 +132,10 @@ def prepared_for(model: Any, n: int, d: int) -> Any:
     """The unfitted model with ``standardize="auto"`` settled for this many rows and columns."""
     if getattr(model, "standardize", None) != "auto":
         return model
-    return model.set_params(standardize=model.preparation(n, d))
+    chosen = model.preparation(n, d)
+    if chosen is not None and getattr(model, "takes_domain", False):
+        model.set_params(domain=None)  # prepared rows are not in it any more
+    return model.set_params(standardize=chosen)
 
 
 def _refuse_another(inside: Schema | None, given: Schema) -> None:

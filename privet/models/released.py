@@ -24,7 +24,6 @@ from privet.models.classifier import PrivateLinearClassifier
 from privet.models.inputs import class_weights
 from privet.models.raw_tables import carried
 from privet.models.row_view import RowView
-from privet.noise import NOISES
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.kinds import FitEvent, fit_part
 from privet.schema import Schema
@@ -165,8 +164,7 @@ class Released:
         event = self.fit
         with quietly():  # the fit has said it
             design = self.mechanism.design(event.n, event.columns)
-        main = NOISES[event.noise](event.scale, design.parameters)
-        return replace(design, main=main, event=event)
+        return replace(design, main=replace(design.main, scale=event.scale), event=event)
 
     @property
     def curvature_spread(self) -> float:

@@ -5,25 +5,19 @@ Training and prediction are one function of a row: the same map, the same clippi
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from privet._checks import norm_bound, positive
-from privet._types import Array, Codes, Targets
-from privet.errors import DataError, DeclarationError
-from privet.mechanisms import Mechanism
-from privet.models.fit import PrivateModel
-from privet.models.inputs import numbers, refuse_unsound, table_shape, tell_clipped
-from privet.models.standardize import Chained, Standardized, declared_ranges
-from privet.models.whiten import CONSTANT, SphereRows, Whitened
+from privet._types import Array, Targets
+from privet.domain import Domain
+from privet.models.inputs import refuse_unsound, table_shape, tell_clipped
 from privet.rows import Rows
 from privet.rows.arrays import block_rows, checked_rows, sound_sparse
 from privet.rows.ball import in_ball
+from privet.rows.inside import in_domain
 from privet.rows.mapped import FeatureMap, MappedRows, mapped
 
 
@@ -41,24 +35,36 @@ class RowView:
     constant : float or None
         The column that is appended for the mechanism, so that it learns an intercept; None where
         it learns none.
+    domain : Domain or None
+        The declared domain that rows are put into; None where only their norm is bounded.
     """
 
     feature_map: FeatureMap | None
     bound: float
     constant: float | None = None
+    domain: Domain | None = None
+
+    def inside(self, data: Any) -> Any:
+        """Rows put into the declared domain, each by itself."""
+        if self.domain is None:
+            return data
+        data = sound_sparse(data) if issparse(data) else data
+        return in_domain(data, self.domain, zero_rows=self.constant is None)
 
     def rows(self, data: Any, targets: Targets) -> Rows:
         """Bounded rows, charged for: how many were long is told to the terminal."""
         if self.feature_map is not None:
             return MappedRows(data, targets, self.feature_map, constant=self.constant)
-        rows = checked_rows(data, targets, norm_bound=self.bound, constant=self.constant)
+        rows = checked_rows(
+            data, targets, norm_bound=self.bound, constant=self.constant, domain=self.domain
+        )
         tell_clipped(rows)
         return rows
 
     def scores(self, data: Any, coef: Array, intercept: Array) -> Array:
         """``<coef_k, features> + intercept_k`` of each row, shape (n, K)."""
         if self.feature_map is None:
-            data = sound_sparse(data) if issparse(data) else data
+            data = self.inside(sound_sparse(data) if issparse(data) else data)
             return _scores(coef, intercept, *in_ball(data, self.bound))
         refuse_unsound(data)
         size = block_rows(self.feature_map.columns)
@@ -73,274 +79,3 @@ def _scores(coef: Array, intercept: Array, features: Any, factors: Array | None)
         scores *= factors[:, None]
     scores += intercept
     return scores
-
-
-#: How columns are prepared before a model sees them; None: not at all. "auto" is for a table with a
-#: schema: ``fit_table`` chooses by a public rule. On plain arrays it is None.
-Standardize = Literal["auto", "private", "unit", "whiten"]
-#: Preparations that give each row the full length, with the constant inside.
-FULL_LENGTH = ("unit", "whiten")
-
-
-class FeaturedModel(PrivateModel):
-    """A model of a row's features: columns, standardized if asked for, then mapped if declared."""
-
-    # what a kind of model that does not have the parameter takes for it
-    norm_bound: float = 1.0
-    fit_intercept: bool = False
-    constant: float = 0.5
-    features: FeatureMap | None = None
-    standardize: Standardize | None
-    column_bounds: Any
-
-    coef_: Array
-    intercept_: Array
-    center_: Array
-    scale_: Array
-    whitening_: Array
-
-    @property
-    def _full_length(self) -> bool:
-        """Whether rows are brought to norm 1 first, the constant with them."""
-        return self.standardize in FULL_LENGTH
-
-    @property
-    def _objects(self) -> bool:
-        """Whether rows may be objects that only the map understands, strings for example."""
-        return self.features is not None
-
-    def _feature_map(self, d: int) -> FeatureMap | None:
-        """The public map from ``d`` columns to features; None where the columns are the features.
-
-        Made of declarations and of released attributes; it must not draw.
-        """
-        return self.features
-
-    def _bound(self) -> float:
-        """The norm bound of the features, without the constant column."""
-        if self._full_length:
-            return 1.0
-        if self.features is None:
-            return norm_bound(self.norm_bound)
-        if self.norm_bound != 1.0:
-            raise DeclarationError(
-                "features= brings its own norm bound: leave norm_bound at its default."
-            )
-        return norm_bound(float(self.features.norm))
-
-    def _constant(self) -> float | None:
-        """The column behind the intercept, in the units of the features; None without one.
-
-        Rows at full length have theirs among the features.
-        """
-        share = positive("constant", self.constant)
-        return share * self._bound() if self.fit_intercept and not self._full_length else None
-
-    def _row_norm(self) -> float:
-        """The largest norm of a row that a mechanism sees: features and constant column."""
-        return math.hypot(self._bound(), self._constant() or 0.0)
-
-    def _opposite(self) -> float:
-        """How much of a row's largest norm can point the other way in another row."""
-        return self._bound() / self._row_norm()
-
-    def _columns(self, n: int, d: int) -> int:
-        """Columns of the rows that a mechanism sees, from the table's shape alone."""
-        if self.features is None:
-            return d + bool(self.fit_intercept)
-        self._check_map(d)
-        return int(self.features.columns) + bool(self.fit_intercept)
-
-    def _check_map(self, d: int) -> None:
-        """Refuse a ready map that says it is for another number of columns."""
-        wanted = getattr(self.features, "n_features_in_", d)
-        if d and wanted != d:  # a sequence of objects has no columns
-            raise DeclarationError(
-                f"features= was made for {wanted} columns, but the table has {d}."
-            )
-
-    def planned_columns(self, n: int, d: int) -> int:
-        """How many columns the mechanism would see of a table.
-
-        Parameters
-        ----------
-        n, d : int
-            Rows and columns of the table.
-
-        Returns
-        -------
-        int
-        """
-        return self._columns(n, d)
-
-    def _public_arrays(self, n: int, d: int) -> dict[str, Array]:
-        return {}
-
-    def _sphere_rows(self, d: int) -> SphereRows:
-        """Rows at norm 1; the constant among them where there is an intercept."""
-        if self.maps_rows:
-            raise DeclarationError(
-                f"standardize={self.standardize!r} is for models of the columns; a feature map "
-                "has its own norm. Use standardize='private', or None."
-            )
-        return SphereRows(d, norm_bound(self.norm_bound), bool(self.fit_intercept))
-
-    def _standardizer(self, d: int) -> Standardized | SphereRows | Whitened | None:
-        """The declared or released map of the columns; None where they are used as they are."""
-        if self.standardize in (None, "auto"):
-            return None
-        if self._full_length:
-            unit = self._sphere_rows(d)
-            return unit if self.standardize == "unit" else Whitened(unit, self.whitening_)
-        ranges = declared_ranges(self.column_bounds, d)
-        return Standardized(ranges, self.center_, self.scale_, self._bound())
-
-    def _view(self, d: int) -> RowView:
-        """Columns standardized, then the model's own map, within the bound."""
-        first, then = self._standardizer(d), self._feature_map(d)
-        both = Chained(first, then) if first is not None and then is not None else first or then
-        return RowView(both, self._bound(), self._constant())
-
-    # -- rows ----------------------------------------------------------------------------------
-
-    def _table(self, X: Any, *y: Any, reset: bool = True) -> Any:
-        table = hasattr(X, "shape") and len(X.shape) == 2
-        if not self._objects or (self.features is not None and table):
-            return numbers(self, X, *y, reset=reset)
-        if isinstance(X, str | bytes) or (len(X) if not hasattr(X, "shape") else X.shape[0]) == 0:
-            raise DataError("Expected a sequence of objects, at least one.")
-        if self.standardize not in (None, "auto"):
-            raise DeclarationError("standardize is for tables of numbers, not for other objects.")
-        check_consistent_length(X, *y)
-        self.n_features_in_ = 0
-        return (list(X), *(column_or_1d(labels) for labels in y)) if y else list(X)
-
-    def _refuse_unsound(self, data: Any) -> None:
-        refuse_unsound(data)
-
-    def _codes(self, data: Any, codes: Codes, n_classes: int) -> Codes:
-        """What each row is labeled with in the loss: a function of that row and of releases."""
-        return codes
-
-    def _targets(self, data: Any, codes: Codes, mechanism: Mechanism, n_classes: int) -> Targets:
-        return mechanism.loss.targets(self._codes(data, codes, n_classes))
-
-    def _rows(self, data: Any, targets: Targets) -> Rows:
-        return self._view(table_shape(data)[1]).rows(data, targets)
-
-    def report_clipped(self, data: Any) -> None:
-        """Tell the curator's terminal how many rows are long, after the charge, for many fits.
-
-        Parameters
-        ----------
-        data : array or sparse matrix
-            Rows as ``read`` returned them.
-        """
-        if self.standardize in (None, "auto") and not self.maps_rows:
-            self._rows(data, np.zeros(table_shape(data)[0]))
-
-    # -- files ----------------------------------------------------------------------------------
-
-    @property
-    def released_arrays(self) -> tuple[str, ...]:
-        """Names of the arrays that a model file keeps beside ``coef_`` and ``intercept_``."""
-        columns = {"private": ("center_", "scale_"), "whiten": ("whitening_",)}
-        return (*columns.get(self.standardize or "", ()), *self.map_arrays)
-
-    def is_consistent(self) -> bool:
-        """Whether the arrays of a model file fit its classes and columns.
-
-        Returns
-        -------
-        bool
-        """
-        rows, d = self._score_rows(), (self.n_features_in_,)
-        fits = self.coef_.shape == (rows, self._width()) and self.intercept_.shape == (rows,)
-        if not fits or self.standardize in (None, "auto", "unit"):
-            return fits
-        if self.standardize == "whiten":
-            return bool(self.whitening_.shape == (self._width(),) * 2)
-        shapes = self.center_.shape == d and self.scale_.shape == d
-        return shapes and bool((self.scale_ > 0.0).all())
-
-    # -- names ---------------------------------------------------------------------------------
-
-    def _width(self) -> int:
-        """How many features ``coef_`` has."""
-        if self._full_length:
-            return int(self.n_features_in_) + bool(self.fit_intercept)
-        return int(self.n_features_in_ if self.features is None else self.features.columns)
-
-    def _score_rows(self) -> int:
-        """How many rows ``coef_`` has."""
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
-
-    def _score_names(self) -> list[str]:
-        """What each row of ``coef_`` speaks for, where there are several."""
-        return [str(label) for label in self.classes_]
-
-    def _feature_names(self, columns: list[str]) -> list[str]:
-        """Names of the features, from those of the columns."""
-        width = self._width()
-        if self.standardize == "unit":
-            return [*columns, "constant"][:width]
-        return columns if len(columns) == width else [f"feature {i + 1}" for i in range(width)]
-
-    def _term_names(self, columns: list[str]) -> list[str]:
-        """Names of what the features are multiples of; see ``_feature_steps``."""
-        return self._feature_names(columns)
-
-    def _feature_steps(self, d: int) -> Array:
-        """What multiplies the term in each feature; intervals are for coefficients of terms."""
-        return np.ones(self._width())
-
-    def _curvature_spread(self, parameters: int) -> float:
-        return 1.0
-
-    @property
-    def maps_rows(self) -> bool:
-        """Whether the model is one of a feature map, as kernel machines are."""
-        return self.features is not None
-
-    @property
-    def features_are_columns(self) -> bool:
-        """Whether a coefficient is about one column: not of a map, nor of rows at norm 1."""
-        return not self.maps_rows and not self._full_length
-
-    def linear_rule(self) -> tuple[Array, Array]:
-        """Weights of the columns, and offsets, that decide as the model does.
-
-        With ``standardize="unit"`` or ``"whiten"`` a score is ``<w, x> + b`` times a positive
-        factor that depends on the row; the class with the largest score is that of the largest
-        ``<w, x> + b``, for every row within ``norm_bound``.
-
-        Returns
-        -------
-        weights, offsets : array of shape (1 or C, d), array of shape (1 or C,)
-        """
-        if self.maps_rows or self.standardize == "private":
-            raise DeclarationError("The model's scores are not linear in the columns as passed.")
-        if not self._full_length:
-            return self.coef_.copy(), self.intercept_.copy()
-        weights = self.coef_ if self.standardize == "unit" else self.coef_ @ self.whitening_.T
-        if not self.fit_intercept:
-            return weights.copy(), np.zeros(len(weights))
-        return weights[:, :-1].copy(), weights[:, -1] * (CONSTANT * self.norm_bound)
-
-    def _told_features(self) -> list[str]:
-        if self._full_length:
-            return [
-                f"each row, clipped to Euclidean norm {self.norm_bound:g} and brought to norm 1"
-            ]
-        if self.features is None:
-            return [f"each row's features, clipped to Euclidean norm {self.norm_bound:g}"]
-        return [
-            f"the feature map ({self._width()} features, clipped to Euclidean norm "
-            f"{self._bound():g}), made without the rows as asserted by the user"
-        ]
-
-    def __sklearn_clone__(self) -> Self:
-        made: Self = super().__sklearn_clone__()
-        if self.features is not None:
-            made.features = self.features  # a public value: a copy would be another draw
-        return made

@@ -56,7 +56,9 @@ class ReleaseNoise:
     mean Hessian between ``f*`` and ``f~``, ``f* - f~ = H^-1 b/n`` and ``H <= A``, so
     ``|f* - f~| >= <b, H^-1 b>/(n |b|) >= <b, A^-1 b>/(n |b|)``. The direction of ``b`` is uniform
     and independent of its norm; the mean is at least ``E|b| tr(A^-1)/(n p)``, and by Jensen's
-    inequality ``E|b|/(n (Lam + c R^2/m))``. Gap noise of mean zero does not lower it.
+    inequality ``E|b|/(n (Lam + c R^2/m))``. Gap noise of mean zero does not lower it. The laws of
+    ``matrix_noise`` need no more than ``E|b| u u^T`` being a multiple of the identity; noise in the
+    shape of a domain has preferred directions, and only ``A <= M`` is left: ``E|b|/(n M)``.
 
     ``mean``, ``high``: no table has a larger mean, or a larger 95 % quantile: ``H >= Lam``, so
     ``|f* - f~| <= |b|/(n Lam)``, and the gap noise adds its norm. Output perturbation adds its
@@ -72,13 +74,15 @@ def release_noise(design: Design) -> ReleaseNoise:
     """Bounds on the noise in the released vector."""
     lam, main, gap = design.risk.regularization, design.main, design.gap
     slack = certified_gradient(design) / lam + grid_rounding(design)
-    mean = main.expected_norm
+    mean, low = main.expected_norm, main.least_mean_norm
     if gap is None:
-        return ReleaseNoise(mean - slack, mean + slack, main.norm_quantile(TAIL) + slack)
+        return ReleaseNoise(low - slack, mean + slack, main.norm_quantile(TAIL) + slack)
     most = 1.0 / (design.n * lam)
     least = least_response(design.risk, design.n, design.m)
+    if not main.isotropic:
+        least = 1.0 / (design.n * smoothness(design))
     high = most * main.norm_quantile((1.0 - GAP_SHARE) * TAIL) + gap.norm_quantile(GAP_SHARE * TAIL)
-    return ReleaseNoise(least * mean - slack, most * mean + gap.expected_norm + slack, high + slack)
+    return ReleaseNoise(least * low - slack, most * mean + gap.expected_norm + slack, high + slack)
 
 
 def coefficient_noise(design: Design) -> float:
@@ -96,8 +100,9 @@ def coefficient_noise(design: Design) -> float:
     more than ``t`` at most as often as one coordinate of ``b/(n Lam)`` does (Borell 1975; Sudakov
     and Tsirelson 1978): that is proved. Two steps hold to first order in the noise only: that the
     median is the minimizer without noise, and for Laplace noise, which is Gaussian given its
-    random variance, that the median does not depend on that variance. The gap noise and rounding
-    are added.
+    random variance, that the median does not depend on that variance. Noise in the shape of a
+    domain is taken along its widest direction, with the tails of Laplace's law. The gap noise and
+    rounding are added.
     """
     lam, main, gap = design.risk.regularization, design.main, design.gap
     slack = certified_gradient(design) / lam + grid_rounding(design)
@@ -215,7 +220,8 @@ def zero_risk(design: Design) -> float:
 #     Pr(|X| > x) = E erfc(x / sqrt(2 (A + 2 B g))),   B = spread scale^2
 #
 # a smooth integral over one variable. The trapezoidal rule in ``log g`` computes it to about nine
-# digits, and far into the tail to four.
+# digits, and far into the tail to four. ``Noise.mixing`` is twice the shape of ``g``, the degrees
+# of freedom of the random variance; other laws have others.
 
 _NODES = 384
 _STEPS = 40
@@ -224,13 +230,13 @@ _LOWEST, _HIGHEST = 1e-14, 1e-120
 
 
 @lru_cache(maxsize=64)
-def _variances(dimension: int) -> tuple[Array, Array]:
-    """Nodes ``2 g`` and weights of the mixing law."""
-    shape = (dimension + 1) / 2.0
+def _variances(degrees: int) -> tuple[Array, Array]:
+    """Nodes, of mean one, and weights of the mixing law ``chi2/degrees``."""
+    shape = degrees / 2.0
     low, high = gammaincinv(shape, _LOWEST), gammainccinv(shape, _HIGHEST)
     t = np.linspace(math.log(low), math.log(high), _NODES)
     weights = np.exp(shape * t - np.exp(t) - gammaln(shape)) * (t[1] - t[0])
-    return 2.0 * np.exp(t), weights / weights.sum()
+    return np.exp(t) / shape, weights / weights.sum()
 
 
 def variances(normal: Array, spread: Array, noise: Noise) -> Array:
@@ -241,23 +247,23 @@ def variances(normal: Array, spread: Array, noise: Noise) -> Array:
 def two_sided_tail(size: Array, normal: Array, spread: Array, noise: Noise) -> Array:
     """``Pr(|X| > size)`` for each number."""
     sizes = np.asarray(size, dtype=np.float64)
-    if noise.kind == "gaussian":
+    if not noise.mixing:
         total = np.maximum(variances(normal, spread, noise), 1e-300)
         return np.asarray(erfc(sizes / np.sqrt(2.0 * total)))
-    nodes, weights = _variances(noise.dimension)
-    total = normal[:, None] + (spread * noise.scale**2)[:, None] * nodes
+    nodes, weights = _variances(noise.mixing)
+    total = normal[:, None] + (spread * noise.coordinate_sd**2)[:, None] * nodes
     return np.asarray(erfc(sizes[:, None] / np.sqrt(2.0 * np.maximum(total, 1e-300))) @ weights)
 
 
 def quantile(tail: float, normal: Array, spread: Array, noise: Noise) -> Array:
     """The size that each number exceeds in absolute value with probability ``tail``."""
     sd = np.sqrt(variances(normal, spread, noise))
-    if noise.kind == "gaussian":
+    if not noise.mixing:
         return np.asarray(-float(ndtri(tail / 2.0)) * sd)
     # the tail is convex and falls, so Newton's steps stay left of the root once they are there
     size = -float(ndtri(tail / 2.0)) * sd
-    nodes, weights = _variances(noise.dimension)
-    total = normal[:, None] + (spread * noise.scale**2)[:, None] * nodes
+    nodes, weights = _variances(noise.mixing)
+    total = normal[:, None] + (spread * noise.coordinate_sd**2)[:, None] * nodes
     inverse = 1.0 / np.sqrt(2.0 * np.maximum(total, 1e-300))
     for _ in range(_STEPS):
         scaled = size[:, None] * inverse
@@ -271,5 +277,9 @@ def quantile(tail: float, normal: Array, spread: Array, noise: Noise) -> Array:
 
 
 def coordinate_quantile(noise: Noise, tail: float) -> float:
-    """The size that one coordinate of the noise exceeds with probability ``tail``."""
-    return float(quantile(tail, np.zeros(1), np.ones(1), noise)[0])
+    """The size that one coordinate of the noise exceeds with probability ``tail``.
+
+    The noise along its widest direction, where directions differ.
+    """
+    widest = np.array([(noise.largest_sd / noise.coordinate_sd) ** 2])
+    return float(quantile(tail, np.zeros(1), widest, noise)[0])

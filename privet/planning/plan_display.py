@@ -25,6 +25,16 @@ ZONES = (("comfortable", "#e4f1e4"), ("tight", "#fbf3d9"), ("hopeless", "#f8e2de
 NAMES = {"n": "rows", "d": "columns"}
 Plans = Sequence[PlanNumbers]
 
+#: the noise of a fit in words
+LAWS = {
+    "laplace": "spherical Laplace",
+    "gaussian": "Gaussian",
+    "product": "domain-shaped (product)",
+    "hull": "domain-shaped (hull)",
+    "class product": "domain-shaped (classes)",
+    "matrix laplace": "matrix Laplace",
+}
+
 
 def facts(plan: PlanNumbers) -> dict[str, Any]:
     """Everything that a plan says, as plain values."""
@@ -126,7 +136,7 @@ def _title(plan: PlanNumbers) -> str:
 
 def _proved(plan: PlanNumbers) -> list[tuple[str, str]]:
     main, gap, on = plan.main, plan.gap, plan.release_noise
-    law = "spherical Laplace" if main.kind == "laplace" else "Gaussian"
+    law = LAWS[main.kind]
     noise = f"{law}, scale {main.scale:.4g} in {main.dimension:,} dimensions"
     norm = f"mean norm {main.expected_norm:.4g} (95 % below {main.norm_quantile(TAIL):.4g})"
     if gap is None:

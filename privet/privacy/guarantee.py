@@ -19,6 +19,13 @@ from privet.privacy.kinds import event_from_json
 
 NEIGHBORS = "tables of the same public size that differ in one row (replace one)"
 UNIT = "one row of the training table"
+#: laws of noise whose names do not explain themselves
+NOISE = {
+    "product": "Laplace noise in the shape of the declared domain",
+    "hull": "Laplace noise in the shape of the declared domain",
+    "class product": "Laplace noise in the shape of the declared domain and of the classes",
+    "matrix laplace": "Laplace noise in the shape that one row's change can have (matrix Laplace)",
+}
 PERTURBATIONS = ("objective", "output")
 
 
@@ -90,7 +97,7 @@ class Guarantee:
         """Mechanism and noise in words."""
         name = self.event.mechanism
         words = f"{name} perturbation" if name in PERTURBATIONS else name
-        return f"{words} with {self.event.noise} noise"
+        return f"{words} with {NOISE.get(self.event.noise, f'{self.event.noise} noise')}"
 
     @property
     def each(self) -> str:

@@ -17,9 +17,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from privet._types import Array, Targets
+from privet.domain import Domain
 from privet.errors import DataError
 from privet.rows.ball import in_ball, with_entries
 from privet.rows.engine import Block, Rows
+from privet.rows.inside import in_domain
 
 # Blocks of about this many entries fit the second-level cache; between a quarter and four times
 # this the speed hardly changes.
@@ -198,14 +200,22 @@ def checked_rows(
     *,
     norm_bound: float,
     constant: float | None = None,
+    domain: Domain | None = None,
 ) -> ArrayRows:
     """Rows clipped to ``norm_bound``, with a last column ``constant`` for an intercept.
+
+    With a declared ``domain``, of the columns without the constant, rows are put into it first.
+    Rows of a domain are never longer than its norm, so that none is scaled down afterwards.
 
     Below this function every row, constant included, has norm at most
     ``sqrt(norm_bound^2 + constant^2)``. NaN and infinity are refused before any clipping.
     """
     _refuse_foreign(x)
     x = sound_sparse(x) if sp.issparse(x) else x
+    if domain is not None:
+        if domain.norm > norm_bound:
+            raise DataError("Rows of the domain may be longer than norm_bound.")
+        x = in_domain(x, domain, zero_rows=constant is None)
     x, factors = in_ball(x, norm_bound)
     return ArrayRows(x, targets, factors=factors, constant=constant)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from privet._checks import is_number
 from privet._names import alike, is_safe
 from privet._types import Array
+from privet.domain import Box, OneHot, Part
 from privet.errors import DeclarationError
 from privet.schema.cells import Cells, Index, Value, lookup, text_of
 
@@ -79,6 +80,10 @@ class Column(ABC):
     @abstractmethod
     def write(self, cells: Cells, out: NDArray[Any], factor: float) -> None:
         """Put ``factor`` times the encoded cells into ``out`` (rows x width, all zero)."""
+
+    @abstractmethod
+    def block(self, factor: float) -> Part:
+        """What ``factor`` times the encoded columns can be."""
 
     @abstractmethod
     def effects(self, column: str, weights: Array) -> list[Effect]:
@@ -157,6 +162,10 @@ class Numeric(Column):
         """One column between ``-factor`` and ``factor``."""
         out[:, 0] = self.positions(cells.numbers()) * factor
 
+    def block(self, factor: float) -> Part:
+        """A number between ``-factor`` and ``factor``."""
+        return Box(1, factor)
+
     def effects(self, column: str, weights: Array) -> list[Effect]:
         """Change of the score per unit, or per doubling on a logarithmic scale."""
         low, high = self._ends
@@ -202,6 +211,10 @@ class Categorical(Column):
             codes = np.where(codes < 0, len(self.categories), codes)
         rows = np.flatnonzero(codes >= 0)
         out[rows, codes[rows]] = factor
+
+    def block(self, factor: float) -> Part:
+        """One of the columns is ``factor``; none, where others have no column."""
+        return OneHot(self.width, factor, missing=not self.other)
 
     def effects(self, column: str, weights: Array) -> list[Effect]:
         """Change of the score for being in a category."""

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from privet._checks import is_number
 from privet._names import alike
+from privet.domain import Domain
 from privet.schema.columns import Column, Label, Mark, Misdeclared, is_plain, shown
 from privet.schema.file_format import FileFormat
 from privet.schema.persons import Person
@@ -165,6 +166,16 @@ class Declarations:
         """What every encoded number is within, by the encoding alone: no row is looked at."""
         most = 1.0 if self.rows == "unit" else 1.0 / math.sqrt(len(self.columns))
         return -most, most
+
+    @property
+    def domain(self) -> Domain | None:
+        """What an encoded row can be, by the declarations alone; None where only its norm is known.
+
+        With ``rows="unit"`` each row is divided by its own norm, and nothing else is known of it.
+        """
+        if self.rows == "unit":
+            return None
+        return Domain(tuple(column.block(self.factor) for column in self.columns.values()))
 
     @property
     def has_constant(self) -> bool:

@@ -22,6 +22,13 @@ from privet.statement.promise import size
 
 PACKAGE = Path(__file__).parents[1]
 PROOF = ".proof.md"
+#: proofs of noise that has a shape of its own, by its name
+SHAPED = {
+    "product": "domain_noise",
+    "hull": "domain_noise",
+    "class product": "domain_noise",
+    "matrix laplace": "matrix_noise",
+}
 #: Columns that the summary names; all of them are in the list further down.
 MOST_NAMED = 8
 
@@ -213,7 +220,7 @@ def proofs(event: Event) -> list[str]:
     known = {path.name.removesuffix(PROOF): path for path in sorted(PACKAGE.rglob(f"*{PROOF}"))}
     wanted: dict[str, None] = {}
     for part in event.parts or (event,):
-        names = (f"{part.noise}_{part.mechanism}", part.mechanism)
+        names = (f"{part.noise}_{part.mechanism}", SHAPED.get(part.noise, ""), part.mechanism)
         wanted |= dict.fromkeys([name for name in names if name in known][:1])
         if part.counted()["share"] < 1.0:
             wanted["gap"] = None

@@ -11,6 +11,7 @@ import pytest
 import privet
 from privet.audit.attacks import Finding
 from privet.audit.battery import audit_mechanism
+from privet.domain import Box, Domain, OneHot
 from privet.losses import HuberHinge, JointHuber, Logistic, SmoothHinge, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.privacy import ZCDP, ApproxDP, PureDP
@@ -19,6 +20,7 @@ from tests.planted.table import HEADER, findings, row
 from tests.strategies import name_of
 
 ROOT = Path(__file__).parents[2]
+DOMAIN = Domain((Box(1, 0.5), OneHot(3, 0.4), OneHot(1, 0.6)))
 REAL: tuple[Mechanism, ...] = (
     OutputPerturbation(Logistic(), PureDP(1.0)),
     OutputPerturbation(HuberHinge(), ZCDP(0.5), noise="gaussian"),
@@ -30,6 +32,9 @@ REAL: tuple[Mechanism, ...] = (
     ObjectivePerturbation(Softmax(3), PureDP(2.0)),
     ObjectivePerturbation(JointHuber(3, lifted=True), ZCDP(0.5), noise="gaussian"),
     ObjectivePerturbation(Logistic(), PureDP(1.0), insecure_seed=5),
+    ObjectivePerturbation(Logistic(), PureDP(1.0), noise="product", domain=DOMAIN),
+    ObjectivePerturbation(HuberHinge(), PureDP(1.0), noise="hull", domain=DOMAIN),
+    ObjectivePerturbation(Softmax(3), PureDP(2.0), noise="class product", domain=DOMAIN),
 )
 
 

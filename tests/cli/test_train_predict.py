@@ -37,7 +37,7 @@ def test_a_schema_survives_being_saved_again_and_not_a_new_fit(
     again = load(tmp_path / "again")
     assert again.schema_ == model.schema_
     x = np.zeros((20, 2))
-    again.set_params(classes=[0, 1]).fit(x, np.arange(20) % 2)
+    again.set_params(classes=[0, 1], domain=None).fit(x, np.arange(20) % 2)
     assert not hasattr(again, "schema_")
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from privet import ZCDP, ApproxDP, PureDP, randomness
 from privet._types import Array
-from privet.losses import Logistic
+from privet.domain import Box, Domain, OneHot
+from privet.losses import HuberHinge, Logistic, Loss, Softmax
 from privet.mechanisms import MECHANISMS, RELEASES, Release, ReleaseDesign
 from privet.mechanisms.distinguishing import Space
 from privet.mechanisms.function import FunctionAnswers
@@ -109,6 +110,45 @@ for _noise, _budgets in (("laplace", ALL), ("gaussian", (ROOT, APPROX))):
         fit,
         (1.0, -1.0),
         _budgets,
+        linear=False,
+    )
+
+# -- noise with a shape of its own -----------------------------------------------------------------
+
+BLOCKS = Domain((Box(1, 0.6), OneHot(2, 0.5)))
+CODES = np.arange(N) % 3
+
+
+def shaped(loss: Loss, noise: str) -> Callable[..., Any]:
+    """Objective perturbation with one law; rows of the domain."""
+    return lambda budget, unit, seed: MECHANISMS["objective"](
+        loss, budget, unit, unit**2, noise, None, seed, BLOCKS.scaled(unit)
+    )
+
+
+def shaped_fit(made: Any, design: Any, source: Randomness, unit: float) -> tuple[Values, Times]:
+    """A private minimizer on rows that are put into the domain."""
+    codes = CODES % made.loss.classes
+    table = checked_rows(
+        unit * X, made.loss.targets(codes), norm_bound=unit, domain=BLOCKS.scaled(unit)
+    )
+    return {"f": (made.perturb(table, design, source), -1.0)}, {}
+
+
+for _law, _loss, _power in (
+    ("product", Logistic(), 0.0),
+    ("hull", HuberHinge(), 0.0),
+    ("matrix laplace", Softmax(3), 1.0),
+    ("class product", Softmax(3), 0.0),
+):
+    case(
+        f"objective {_law}",
+        "objective",
+        shaped(_loss, _law),
+        (N, M),
+        shaped_fit,
+        (_power, -1.0),
+        ALL,
         linear=False,
     )
 

@@ -19,7 +19,7 @@ from privet.mechanisms import MECHANISMS, Design, Mechanism, ObjectivePerturbati
 from privet.mechanisms.gap import output_gap, reserve
 from privet.mechanisms.objective import REFUTED
 from privet.mechanisms.output import DISCRETE_SLACK
-from privet.noise import GaussianNoise, SphericalLaplace
+from privet.noise import DomainNoise, GaussianNoise, MatrixLaplace
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import gaussian_delta, renyi_epsilon
 from privet.privacy.jacobian import JacobianCurve
@@ -35,11 +35,16 @@ every_spending = pytest.mark.parametrize(("budget", "noise"), EACH_SPENDING, ids
 
 
 def pure_cost(design: Design, less: float = 1.0) -> float:
-    """Epsilon of the main spherical Laplace noise, scaled by ``less``."""
+    """Epsilon of the main pure noise, scaled by ``less``."""
     scale, risk = less * design.main.scale, design.risk
     if design.event.mechanism == "output":
         return design.event.sensitivity / scale
-    return risk.loss.privacy_loss_bound(risk.norm_bound / scale, risk.relative_curvature(design.n))
+    q = risk.relative_curvature(design.n)
+    if isinstance(design.main, MatrixLaplace):
+        return risk.loss.rank_one_loss_bound(risk.norm_bound / scale, q)
+    if isinstance(design.main, DomainNoise):
+        return risk.loss.gauge_loss_bound(1.0 / scale, q)
+    return risk.loss.privacy_loss_bound(risk.norm_bound / scale, q)
 
 
 def jacobian_curve(design: Design, less: float = 1.0) -> JacobianCurve:
@@ -54,7 +59,7 @@ def jacobian_curve(design: Design, less: float = 1.0) -> JacobianCurve:
 def spent(design: Design, budget: Budget, less: float = 1.0) -> float:
     """What the main noise costs, as a share of what it may cost."""
     main = reserve(budget).main if design.event.mechanism == "objective" else budget
-    laplace = isinstance(design.main, SphericalLaplace)
+    laplace = not isinstance(design.main, GaussianNoise)
     if isinstance(main, PureDP) or (laplace and isinstance(main, ApproxDP)):
         return pure_cost(design, less) / main.epsilon  # type: ignore[union-attr]
     if isinstance(main, ZCDP):

@@ -19,6 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 WORDS = {"errors", "_checks", "_files", "_moved", "_names", "_types", "_untrusted", "_version"}
 BELOW_MECHANISMS = WORDS | {
     "bisection",
+    "domain",
     "schema",
     "losses",
     "rows",
@@ -43,8 +44,8 @@ BELOW_EDGES = BELOW_USES | {
 }
 
 #: What each room may open. Imports go downward, and among the lower rooms only along the chains
-#: losses < risk < minimize, schema < rows < minimize, randomness < noise, randomness < exact_draws
-#: < grid.
+#: losses < risk < minimize, domain < schema < rows < minimize, randomness < noise, domain < noise,
+#: randomness < exact_draws < grid.
 ROOMS: dict[str, set[str]] = {
     "_files": {"_untrusted"},
     "_names": set(),
@@ -56,13 +57,14 @@ ROOMS: dict[str, set[str]] = {
     "_moved": set(),
     "minimise": {"_moved"},  # an old address
     "bisection": set(),
-    "schema": WORDS,
+    "domain": WORDS,
+    "schema": WORDS | {"domain"},
     "losses": WORDS | {"bisection"},
-    "rows": WORDS | {"schema"},
+    "rows": WORDS | {"domain", "schema"},
     "risk": WORDS | {"losses", "rows"},
     "minimize": WORDS | {"losses", "rows", "risk"},
     "randomness": WORDS,
-    "noise": WORDS | {"randomness"},
+    "noise": WORDS | {"domain", "randomness"},
     "exact_draws": WORDS | {"randomness"},
     "grid": WORDS | {"randomness", "exact_draws"},
     "privacy": WORDS | {"bisection"},

@@ -24,6 +24,7 @@ from privet._types import Array
 from privet.mechanisms import RELEASES, Design, Draw, Release, ReleaseDesign
 from privet.mechanisms.function import SLACK
 from privet.mechanisms.output import DISCRETE_SLACK
+from privet.mechanisms.shaped import SHAPED
 from privet.noise import NOISES, Exponential, Gumbel, Laplace
 from privet.privacy import Budget
 from privet.privacy.curves import gaussian_delta, renyi_epsilon
@@ -34,7 +35,7 @@ from tests.laws.test_calibration import spent as fit_spent
 from tests.laws.watched import Change, Record, watching
 
 #: Files that a release is made of, but that are none themselves.
-HELPERS = {"release", "gap", "regularization", "kernel_minimizer"}
+HELPERS = {"release", "gap", "regularization", "kernel_minimizer", "shaped"}
 EACH = [(name, budget) for name, case in CASES.items() for budget in case.budgets]
 every_case = pytest.mark.parametrize(("name", "budget"), EACH, ids=str)
 
@@ -142,7 +143,7 @@ def test_the_release_is_the_same_in_other_units(name: str, budget: Budget, unit:
 
 def test_every_draw_is_of_a_law_that_is_tested() -> None:
     """Spherical laws in ``test_noise``, the others in ``tests/statistics`` and by their choices."""
-    known = {*NOISES, Laplace.kind, Exponential.kind, Gumbel.kind, "ball"}
+    known = {*NOISES, *SHAPED, Laplace.kind, Exponential.kind, Gumbel.kind, "ball"}
     assert {
         draw.kind for name, budget in EACH for draw in CASES[name].design(budget).draws
     } <= known

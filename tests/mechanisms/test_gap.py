@@ -9,8 +9,7 @@ import pytest
 from privet import ZCDP, ApproxDP, PureDP
 from privet.losses import Logistic
 from privet.mechanisms import ObjectivePerturbation
-from privet.mechanisms.gap import least_response, reserve
-from privet.mechanisms.objective import gap_is_visible
+from privet.mechanisms.gap import gap_is_visible, least_response, reserve
 from privet.privacy import Budget
 from privet.randomness import InsecureSeed
 from privet.rows import checked_rows

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._types import Targets
+from privet.domain import Box, Domain, OneHot
 from privet.losses import HuberHinge, Logistic, Softmax
 from privet.mechanisms import Design, Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.mechanisms.objective import exact_rate
 from privet.mechanisms.release import ReleasedVector
 from privet.minimize import minimize
-from privet.noise import NOISES, SphericalLaplace
+from privet.noise import NOISES, Product, SphericalLaplace
 from privet.privacy import PureDP
 from privet.randomness import InsecureSeed, Randomness
 from privet.rows import ArrayRows, Block, Rows, checked_rows
@@ -199,6 +200,43 @@ def unclipped_rows(x: Any, targets: Targets, *, norm_bound: float) -> Rows:
     return ArrayRows(x, targets)
 
 
+class HalfBox(ObjectivePerturbation):
+    """Measures numbers in a box of half its width: the gauge of a row is two."""
+
+    def design_with(self, kind: str, n: int, m: int) -> Design:
+        """The design with the wrong body behind the right scale."""
+        design = super().design_with(kind, n, m)
+        assert isinstance(design.main, Product)
+        return replace(design, main=replace(design.main, domain=design.main.domain.scaled(0.5)))
+
+
+@dataclass(frozen=True)
+class ShortProduct(Product):
+    """Draws the radius from Gamma(dim), which is the law of the gauge and not of the radius."""
+
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """A radius of the wrong shape times a uniform point of the body."""
+        points = self.uniform(randomness, k)
+        return np.asarray(points * (self.scale * randomness.gammas(k, self.span))[:, None])
+
+
+class WrongRadius(ObjectivePerturbation):
+    """Uses domain-shaped noise whose radius has the wrong Gamma shape."""
+
+    def design_with(self, kind: str, n: int, m: int) -> Design:
+        """The design with the wrong sampler behind the right numbers."""
+        design = super().design_with(kind, n, m)
+        assert isinstance(design.main, Product)
+        main = ShortProduct(design.main.scale, design.main.dimension, design.main.domain)
+        return replace(design, main=main)
+
+
+def rows_outside(x: Any, targets: Targets, *, norm_bound: float, domain: Any) -> Rows:
+    """Rows within the norm bound, but not put into the domain that the noise has the shape of."""
+    del domain
+    return checked_rows(x, targets, norm_bound=norm_bound)
+
+
 @dataclass(frozen=True)
 class Planted:
     """A bug: its name, one sentence, and what to audit."""
@@ -210,6 +248,8 @@ class Planted:
 
 
 _ONE = PureDP(1.0)
+_NUMBERS = Domain((Box(2, 0.6),))
+_GROUPS = Domain((Box(1, 0.5), OneHot(2, 0.5), OneHot(1, 0.5)))
 _BUGS = (
     Planted(
         "noise x 0.9",
@@ -261,6 +301,22 @@ _BUGS = (
         "wrong Gamma shape",
         "The norm of the noise has shape p - 1 instead of p.",
         WrongShape(Logistic(), _ONE),
+    ),
+    Planted(
+        "half the box",
+        "Numbers are measured in a box of half the declared width.",
+        HalfBox(Logistic(), _ONE, 1.0, noise="product", domain=_NUMBERS),
+    ),
+    Planted(
+        "wrong radius",
+        "The radius of domain-shaped noise has shape dim instead of dim + 1.",
+        WrongRadius(Logistic(), _ONE, 1.0, noise="product", domain=_NUMBERS),
+    ),
+    Planted(
+        "row outside the domain",
+        "Rows are clipped to the norm bound and not put into the domain.",
+        ObjectivePerturbation(Logistic(), _ONE, 1.0, noise="hull", domain=_GROUPS),
+        rows_outside,
     ),
 )
 

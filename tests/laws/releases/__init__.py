@@ -11,6 +11,7 @@ from tests.laws.releases.registry import RELEASES, Draw, Published, Words
 MODULES: dict[str, str] = {
     "objective": "logistic objective pure",
     "gap": "logistic objective pure",
+    "shaped": "logistic hull pure",
     "output": "logistic output gaussian zcdp",
     "regularization": "logistic output pure",
     "release": "logistic objective pure",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from privet import LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet import Box, LargeMarginGaussian, LinearSVC, LogisticRegression, OneHot
 from privet.kernels import KernelLogisticRegression, KernelSVC
 from privet.privacy import Budget
 from tests.laws.releases.registry import (
@@ -75,6 +75,23 @@ for _kind, _model in (("logistic", LogisticRegression), ("svc", LinearSVC)):
                     noise=_noise,
                 )
         fit(f"{_kind} {_mechanism} classes", _model, classes=3, budget=ROOT, mechanism=_mechanism)
+
+#: What is declared of the three columns: one number, and two that are one-hot.
+_DOMAIN = [Box(1, 0.6), OneHot(2, 0.5)]
+for _kind, _model in (("logistic", LogisticRegression), ("svc", LinearSVC)):
+    fit(f"{_kind} product pure", _model, budget=PURE, domain=Box(3, 0.6), noise="product")
+    fit(f"{_kind} hull pure", _model, budget=PURE, domain=_DOMAIN, noise="hull")
+    fit(f"{_kind} classes pure", _model, classes=3, budget=PURE)
+    fit(
+        f"{_kind} class product pure",
+        _model,
+        classes=3,
+        budget=PURE,
+        domain=_DOMAIN,
+        noise="class product",
+    )
+fit("logistic hull approx", LogisticRegression, budget=APPROX, domain=_DOMAIN, noise="hull")
+fit("logistic domain zcdp", LogisticRegression, budget=ROOT, domain=_DOMAIN)
 
 _STANDARDIZED: dict[str, Any] = {"standardize": "private", "column_bounds": BOUNDS}
 for _name, _budget in _BUDGETS.items():

@@ -1,4 +1,4 @@
-"""The noise laws: sampler, density and norm of each, in one place.
+"""The spherical laws, and those of single numbers: sampler, density and norm of each.
 
     SphericalLaplace(scale)   density ~ exp(-|b|/scale); |b| ~ Gamma(p, scale), direction uniform
     GaussianNoise(scale)      density ~ exp(-|b|^2/(2 scale^2)); |b| ~ scale chi(p)
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammainccinv, gammaln
+from scipy.special import gammainc, gammainccinv, gammaln
 
 from privet._types import Array
 from privet.randomness import Randomness
@@ -44,11 +44,28 @@ class Law(ABC):
 
 @dataclass(frozen=True)
 class Noise(Law):
-    """A spherically symmetric law on R^p."""
+    """A law on R^p with ``b`` and ``-b`` alike, as it is drawn for fits.
+
+    Spherical laws are in this file; those of ``domain_noise`` and ``matrix_noise`` have other
+    shapes, and what a spherical law gets for nothing is a method that they override.
+    """
+
+    #: whether ``E|b| u u^T`` and ``E b b^T`` are multiples of the identity, ``u = b/|b|``
+    isotropic: ClassVar[bool] = True
+    #: whether the law depends on ``|b|`` alone
+    spherical: ClassVar[bool] = True
 
     @abstractmethod
     def log_density(self, b: Array) -> Array:
         """Log-density of each row of ``b``, without the normalizing constant."""
+
+    def radius(self, b: Array) -> Array:
+        """A size of each row of ``b`` over the scale whose law is known: ``|b|`` for spheres."""
+        return np.asarray(np.linalg.norm(b, axis=-1) / self.scale)
+
+    @abstractmethod
+    def radius_rank(self, radius: Array) -> Array:
+        """The distribution function of the radius: uniform where draws are of this law."""
 
     @property
     @abstractmethod
@@ -58,7 +75,34 @@ class Noise(Law):
     @property
     @abstractmethod
     def coordinate_sd(self) -> float:
-        """Standard deviation of one coordinate."""
+        """Standard deviation of one coordinate; where they differ, in root mean square."""
+
+    @property
+    def least_sd(self) -> float:
+        """The smallest standard deviation of a coordinate."""
+        return self.coordinate_sd
+
+    @property
+    def largest_sd(self) -> float:
+        """The largest standard deviation along any unit vector."""
+        return self.coordinate_sd
+
+    @property
+    def least_mean_norm(self) -> float:
+        """A lower bound on ``E|b|``."""
+        return self.expected_norm
+
+    @property
+    def mixing(self) -> int:
+        """Degrees of freedom of the variance given which the noise along a direction is normal.
+
+        A chi-squared variable, over its mean; 0 where the variance is not random.
+        """
+        return 0
+
+    def relative_variance(self, directions: Array) -> Array:
+        """``E<v, b>^2/coordinate_sd^2`` for the last axis of ``directions``."""
+        return np.asarray((directions**2).sum(axis=-1))
 
     @abstractmethod
     def norm_quantile(self, tail: float) -> float:
@@ -83,6 +127,10 @@ class SphericalLaplace(Noise):
         radii = randomness.gammas(k, self.dimension)
         return directions * (self.scale * radii)[:, None]
 
+    def radius_rank(self, radius: Array) -> Array:
+        """Gamma(p)."""
+        return np.asarray(gammainc(self.dimension, radius))
+
     def log_density(self, b: Array) -> Array:
         """``-|b|/scale``."""
         return np.asarray(-np.linalg.norm(b, axis=-1) / self.scale)
@@ -91,6 +139,11 @@ class SphericalLaplace(Noise):
     def expected_norm(self) -> float:
         """``p scale``."""
         return self.dimension * self.scale
+
+    @property
+    def mixing(self) -> int:
+        """``p + 1``: ``scale sqrt(chi2) z`` with ``z`` normal in R^p has this law."""
+        return self.dimension + 1
 
     @property
     def coordinate_sd(self) -> float:
@@ -111,6 +164,10 @@ class GaussianNoise(Noise):
     def from_words(self, randomness: Randomness, k: int) -> Array:
         """Scaled standard normals."""
         return self.scale * randomness.normals((k, self.dimension))
+
+    def radius_rank(self, radius: Array) -> Array:
+        """Chi with ``p`` degrees of freedom."""
+        return np.asarray(gammainc(0.5 * self.dimension, 0.5 * radius**2))
 
     def log_density(self, b: Array) -> Array:
         """``-|b|^2/(2 scale^2)``."""
@@ -167,5 +224,5 @@ class Gumbel(Law):
         return np.asarray(self.scale * -np.log(waits))
 
 
-#: Every noise by its kind; a law that holds for noises is tested on all of these.
+#: Every spherical noise by its kind; a law that holds for these is tested on all of them.
 NOISES: dict[str, type[Noise]] = {noise.kind: noise for noise in (SphericalLaplace, GaussianNoise)}

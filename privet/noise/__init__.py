@@ -1,0 +1,37 @@
+"""The laws of noise: spherical ones and single numbers, and those with a shape of their own.
+
+    laws           SphericalLaplace, GaussianNoise; Laplace, Exponential, Gumbel
+    domain_noise   Product, Hull: the shape of a declared domain
+    matrix_noise   MatrixLaplace, ClassProduct: many classes
+
+A law says what it is; how large it must be is the business of the mechanisms.
+"""
+
+from privet.noise.domain_noise import DomainNoise, Hull, Product
+from privet.noise.laws import (
+    NOISES,
+    Exponential,
+    GaussianNoise,
+    Gumbel,
+    Laplace,
+    Law,
+    Noise,
+    SphericalLaplace,
+)
+from privet.noise.matrix_noise import ClassProduct, MatrixLaplace
+
+__all__ = [
+    "NOISES",
+    "ClassProduct",
+    "DomainNoise",
+    "Exponential",
+    "GaussianNoise",
+    "Gumbel",
+    "Hull",
+    "Laplace",
+    "Law",
+    "MatrixLaplace",
+    "Noise",
+    "Product",
+    "SphericalLaplace",
+]

@@ -1,0 +1,94 @@
+"""Rows put into a declared domain, each by itself.
+
+Numbers are moved to the nearer bound, and a block of categories to its nearest allowed point. A row
+of zeros, as a schema makes of a row that does not count, may stay as it is: zero is in the hull of
+the rows and their opposites, unless a constant is appended to it. What becomes of a row is a
+function of that row and the declaration, so nothing is refused and nothing tells of one row.
+Afterwards every entry is exactly 0, a size, or a number within its bounds: the sums of the blocks
+of categories agree to the last bit, which noise in the rows' span relies on.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from privet.domain import Box, Domain, OneHot
+from privet.errors import DataError
+from privet.rows.ball import refuse_infinite
+
+# Rows of a sparse table that are made dense at a time.
+CHUNK = 1 << 14
+
+
+def in_domain(x: Any, domain: Domain, *, zero_rows: bool) -> Any:
+    """A dense or CSR table with every row in the domain; the same table where all are.
+
+    ``zero_rows``: rows of zeros stay, which is right where no constant column is appended.
+    """
+    refuse_infinite(x)
+    if x.shape[1] != domain.columns:
+        raise DataError(f"The domain has {domain.columns} columns, but the table has {x.shape[1]}.")
+    if sp.issparse(x):
+        sparse: Any = x
+        starts = range(0, sparse.shape[0], CHUNK)
+        dense = (sparse[start : start + CHUNK].toarray() for start in starts)
+        parts = [sp.csr_array(in_domain(part, domain, zero_rows=zero_rows)) for part in dense]
+        return sp.csr_array(sp.vstack(parts, format="csr"))
+    if x.dtype == np.float32 and not domain.fits_single:
+        x = x.astype(np.float64)  # a size that single precision rounds is not the declared one
+    moved, kept = x, _Zeros(x, zero_rows)
+    for block, columns in domain.parts():
+        part = x[:, columns]
+        found = _clipped(part, block) if isinstance(block, Box) else _one_hot(part, block, kept)
+        if found is not None:
+            moved = x.copy() if moved is x else moved
+            moved[:, columns] = found
+    return moved
+
+
+class _Zeros:
+    """Which rows are all zero and stay, found out when it is first asked for."""
+
+    def __init__(self, x: NDArray[Any], stay: bool) -> None:
+        self._x, self._stay = x, stay
+
+    @cached_property
+    def rows(self) -> NDArray[np.bool_]:
+        """A flag for each row."""
+        return np.asarray(~self._x.any(axis=1) & self._stay)
+
+
+def _clipped(values: NDArray[Any], block: Box) -> NDArray[Any] | None:
+    """Numbers within the bound; None where all are."""
+    tiny = np.finfo(values.dtype).tiny
+    sizes = np.abs(values)
+    if bool(((sizes <= block.size) & ((sizes >= tiny) | (sizes == 0.0))).all()):
+        return None
+    # a number too small to be squared is zero
+    kept = np.where(sizes < tiny, values.dtype.type(0), values)
+    return np.clip(kept, -block.size, block.size)
+
+
+def _one_hot(values: NDArray[Any], block: OneHot, kept: _Zeros) -> NDArray[Any] | None:
+    """The nearest allowed point of each row; None where all are allowed points."""
+    full = values == block.size
+    count = full.sum(axis=1)
+    sound = (full | (values == 0.0)).all(axis=1)
+    sound &= (count == 1) | ((count == 0) if block.missing else False)
+    if bool(sound.all()) or bool((sound | kept.rows).all()):
+        return None
+    out = values.copy()
+    rows = np.flatnonzero(~(sound | kept.rows))
+    out[rows] = 0.0
+    # |x - s e_i|^2 = |x|^2 - 2 s x_i + s^2: the largest entry is nearest, none if below s/2
+    best = values[rows].argmax(axis=1)
+    if block.missing:
+        some = values[rows, best] > block.size / 2.0
+        rows, best = rows[some], best[some]
+    out[rows, best] = block.size
+    return out
