@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._checks import norm_bound
+from privet._checks import norm_bound, number_between
 from privet._untrusted import parsed_json, read_whole
 from privet.domain import domain_from_json
 from privet.errors import DataError
@@ -32,6 +32,8 @@ from privet.privacy.kinds import regularization_of
 DIGEST = hashlib.sha256().digest_size
 LARGEST_HEADER = 64 << 20
 LARGEST = 1 << 30
+#: of a table; a kernel's width is computed from as many numbers
+MOST_COLUMNS = 10_000_000
 #: The types of labels that a file may name: booleans, numbers of up to eight bytes, text.
 LABEL_TYPE = re.compile(r"[<>=|]?(?:b1|[iu][1248]|f[248]|U[0-9]{1,9})", re.ASCII)
 #: Signs of all labels, each counted as wide as the widest: numpy makes them equally wide.
@@ -143,7 +145,7 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
     model.classes_ = _labels_in(header["classes"])
     model.guarantee_ = guarantee_from_json(header["guarantee"])
     model.regularization_ = regularization_of(model.guarantee_.event)
-    model.n_features_in_ = int(header["n_features"])
+    model.n_features_in_ = int(number_between("n_features", header["n_features"], 1, MOST_COLUMNS))
     if "schema" in header:
         model.schema_ = _text(header["schema"])
     if header["feature_names"]:

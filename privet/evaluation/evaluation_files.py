@@ -51,8 +51,10 @@ def evaluation_from_json(record: Any) -> Evaluation:
             guarantee=guarantee_from_json(record["guarantee"]),
             on_training_rows=bool(record["on_training_rows"]),
         )
-        if any(is_number(found.counts.get(name, [[]])[0]) for name in CROSSED):
-            raise ValueError("not a table of rows")
+        if not found.measures or any(
+            is_number(found.counts.get(name, [[]])[0]) for name in CROSSED
+        ):
+            raise ValueError("no measures, or not a table of rows")
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DataError(NOT_ONE) from error
     return found

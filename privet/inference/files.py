@@ -53,14 +53,16 @@ def load_intervals(path: str | os.PathLike[str]) -> Intervals:
             raise DataError("This is not a file of intervals that this Privet reads.")
         if record["format"] == FORMAT or SEAL in record:
             record = unsealed(text)
-        return _build(record)
+        found = _build(record)
+        _ = found.std_error  # kept by the object: a file whose matrices cannot be used ends here
     except PrivetError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise DataError(
             "The file of intervals is not readable: it was changed after it was written, or it is "
             "another file. Restore it from a copy."
         ) from error
+    return found
 
 
 def intervals_digest(found: Intervals) -> str:
