@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check bench format clean lock oldest sbom
 
 help:
 	@echo "make demo     every step on synthetic data: schema, model, statement, report"
@@ -20,6 +20,9 @@ help:
 	@echo "make check    formatting, lint, strict types and tests: what a change must pass"
 	@echo "make bench    time the minimizers beside scikit-learn"
 	@echo "make format   rewrite the code in the project's format"
+	@echo "make sbom     list every package of an installation in dist/sbom.cdx.json (CycloneDX)"
+	@echo "make lock     choose the versions that the tests run with anew: requirements/*.lock"
+	@echo "make oldest   some tests with the oldest versions that pyproject.toml admits"
 	@echo "make clean    remove the environment, caches and the demo's output"
 
 demo: $(VENV)/.demo
@@ -42,12 +45,36 @@ format: $(VENV)/.dev
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+# What is installed with every extra, by name, version and hash; the tools stay out of .venv.
+sbom: requirements/all.lock | $(VENV)/.tools
+	@mkdir -p dist
+	@$(TOOLS)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
+		--output-file dist/sbom.cdx.json requirements/all.lock
+	@echo "dist/sbom.cdx.json"
+
+# --no-emit-index-url: a lock names no host, so that any registry or mirror will do.
+COMPILE := uv pip compile pyproject.toml --extra all --universal --python-version 3.11 --upgrade \
+	--generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --quiet
+lock: | $(VENV)/.tools
+	@$(TOOLS)/$(COMPILE) --group dev --output-file requirements/ci.lock
+	@$(TOOLS)/$(COMPILE) --constraint requirements/ci.lock --output-file requirements/all.lock
+
+OLDEST := $(VENV)/oldest
+oldest: | $(VENV)/.tools
+	@$(PYTHON) -m venv --clear $(OLDEST)
+	@$(TOOLS)/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+		--editable '.[all]' --group oldest
+	@$(ONE_THREAD) $(OLDEST)/bin/python -m pytest -W default -n $(WORKERS) $(OLDEST_TESTS)
+OLDEST_TESTS := tests/test_store.py tests/test_seeded_releases.py tests/schema tests/ledger/test_ledger.py \
+	tests/models/test_linear.py tests/cli/test_train_predict.py tests/cli/test_hostile.py tests/report
+
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment, in three steps, each done once and again when pyproject.toml changes: an empty
-# one with a recent pip (dependency groups need 25.1), what the demo needs, what the tests need.
+# one with a recent pip, what the demo needs, what the tests need. The tests have exactly the versions
+# of the lock, each checked against its hash.
 
 $(VENV)/.pip:
 	@command -v $(PYTHON) >/dev/null || { \
@@ -59,12 +86,19 @@ $(VENV)/.pip:
 	@$(PIP) install --upgrade 'pip>=25.1'
 	@touch $@
 
+TOOLS := $(VENV)/tools/bin
+$(VENV)/.tools: | $(VENV)/.pip
+	@$(PYTHON) -m venv $(VENV)/tools
+	@$(TOOLS)/python -m pip --disable-pip-version-check -qq install 'uv>=0.9' 'cyclonedx-bom>=7'
+	@touch $@
+
 $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
 	@echo "Installing Privet and what the demo needs ..."
 	@$(PIP) install --editable '.[cli]'
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/.pip
+$(VENV)/.dev: pyproject.toml requirements/ci.lock | $(VENV)/.pip
 	@echo "Installing Privet with every extra and the test tools (a few hundred MB, once) ..."
-	@$(PIP) install --editable '.[all]' --group dev
+	@$(PIP) install --requirement requirements/ci.lock
+	@$(PIP) install --no-deps --editable .
 	@touch $@ $(VENV)/.demo

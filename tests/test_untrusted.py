@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import privet
 from privet._names import alike, is_safe
 from privet._untrusted import (
     DEEPEST,
@@ -31,6 +33,21 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert "DataError: pipe is a pipe or a device" in done.stderr
+
+
+#: Files that are Privet's own or the system's: templates, words, the table of mounts, own memories.
+OWN = {"statement/writers.py", "statement/facts.py", "ledger/postgres_tables.py"}
+OWN |= {"ledger/place.py", "ledger/memory.py"}
+
+
+def test_every_file_from_outside_is_read_by_the_one_reader() -> None:
+    root = Path(privet.__file__).parent
+    found = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        if re.search(r"\.read_text\(|\.read_bytes\(|tomllib\.loads?\(", path.read_text())
+    }
+    assert found <= OWN | {"_untrusted.py"}
 
 
 def test_devices_folders_and_large_files_are_refused(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from pathlib import Path
 from threading import Lock
 
 from privet._files import create_new, probe
+from privet._untrusted import read_whole
 from privet.answers import records
 from privet.answers.process import after_fork, this_process
 from privet.answers.records import Transcript, load_transcript
@@ -174,7 +175,9 @@ def _put_back(path: Place, mark: records.Record, found: Transcript) -> bool:
 
     A crash leaves a line, or a part of one, that the end does not know: that is no sign of it.
     """
-    crashed = mark["digest"] != found.digest or not Path(path).read_bytes().endswith(b"\n")
+    crashed = mark["digest"] != found.digest or not read_whole(path, records.LARGEST).endswith(
+        b"\n"
+    )
     return "written" in mark and not crashed and mark["written"] != written(path)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privet._files import write_whole
+from privet._untrusted import read_whole
 from privet.cli.options import BudgetFlags, Json, command, open_ledger
 from privet.cli.printing import as_json, clean, facts, say, table
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from privet.ledger.binding import BindingFinding
     from privet.ledger.checkpoint import Checkpoint
     from privet.ledger.entries import ReleaseNoted
+
+#: of a checkpoint, or of what a witness kept
+LARGEST = 256 << 20
 
 app = typer.Typer(
     help="Keep account of what releases from a data set have cost.",
@@ -226,7 +230,7 @@ def _release_words(release: dict[str, Any]) -> tuple[str, ...]:
     return (
         str(release["number"]),
         release["time"].replace("T", " ").removesuffix("+00:00"),
-        str(budget_from_json(release["claim"])),
+        str(budget_from_json(release["claim"])).removesuffix(" (zero-concentrated)"),
         release["mechanism"],
         f"{release['rows']:,}" + (f" of {release['part']}" if release["part"] else ""),
         "released" if release["settled"] else "charged, never settled: perhaps never released",
@@ -327,7 +331,9 @@ def _named(
         ledger.verify_release(released.guarantee, released.digest)
         found += ledger.findings(released.guarantee, released.digest)
     if witness is not None:
-        count = ledger.verify_witness(witness.read_text(errors="replace").splitlines())
+        count = ledger.verify_witness(
+            read_whole(witness, LARGEST).decode(errors="replace").splitlines()
+        )
         told = f"{count} heads that it has seen are on the chain"
         found.append(BindingFinding("witness", True, told))
     return found
@@ -341,7 +347,7 @@ def _checkpoint(path: Path) -> Checkpoint | None:
     if not path.exists():
         return None
     try:
-        return checkpoint_from_text(path.read_text(encoding="utf-8"))
+        return checkpoint_from_text(read_whole(path, LARGEST).decode())
     except UnicodeDecodeError as error:
         raise LedgerError(f"{path.name} is not a checkpoint.") from error
 

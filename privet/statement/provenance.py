@@ -134,7 +134,8 @@ def _facts(
         paid=_paid(event),
         value={"sensitivity": event.sensitivity, "share": event.counted()["share"]},
     )
-    yield fact("making.curves", curves="; ".join(map(_curve, event.curves)))
+    for_row = say("making.curves.row") if guarantee.group > 1 else ""
+    yield fact("making.curves", curves="; ".join(map(_curve, event.curves)) + for_row)
     yield from _parts(event)
     yield fact("making.theorem", theorem=guarantee.theorem)
     yield fact("making.proof", "text" if found else "cited", files=", ".join(found), value=found)
