@@ -1,14 +1,23 @@
 """What is remembered beside the file of a ledger: its newest entries, and which file it was.
 
 ``budget.db-head`` is written with every entry. A file without it was copied, moved or mounted
-alone; one with another number (inode) than it tells is a copy, also of the whole folder; one that
-lacks an entry which it tells was rolled back, or has lost what its log held. None of them is
-charged until it is taken over.
+alone; one with another number (inode) or another time of birth than it tells is a copy, also of the
+whole folder; one that lacks an entry which it tells was rolled back, or has lost what its log held.
+None of them is charged until it is taken over.
+
+The number alone would not do. A new disk begins to count anew, so that the copy of a folder often
+has the numbers of the original; a system reuses the number of a file that was removed and put back;
+and a layered file system (containers of one image) keeps it while each layer goes its own way. When
+a file was born is noted by the system, and no program that copies or restores it can set that.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import stat
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +36,11 @@ COPIED = (
     "the other may still be charged. Nothing was released. Charge the original; a backup or a "
     "ledger that was moved to another disk is taken over with `privet ledger adopt`, which notes "
     "that in the ledger."
+)
+UNWRITABLE = (
+    "The file {place}-head beside the ledger {place} cannot be written ({why}). Nothing was "
+    "charged. Whoever may charge the ledger must be able to write both: give them the same owner, "
+    "group and rights, and room on the disk."
 )
 
 
@@ -47,11 +61,17 @@ class Beside:
             known = self.heads.check(entries)
         except FileNotFoundError:
             raise LedgerError(NO_HEADS.format(place=self.path.name)) from None
-        if known != self._number():
+        if not self._is_mine(known):
             raise LedgerError(COPIED.format(place=self.path.name))
         newest = entries.newest()
-        if newest is not None and self.heads.is_long():
-            self.heads.start(known, [newest])
+        try:
+            if newest is not None and self.heads.is_long():
+                self._start([newest])
+            self.heads.expect_writable()
+        except OSError as error:
+            raise LedgerError(
+                UNWRITABLE.format(place=self.path.name, why=error.strerror)
+            ) from error
 
     def compare(self, entries: Entries) -> None:
         """Refuse a ledger that lacks a noted entry; an archive may be without notes."""
@@ -69,7 +89,12 @@ class Beside:
 
     def start(self) -> None:
         """For a ledger that is just being created."""
-        self.heads.start(self._number())
+        try:
+            self._start([])
+        except OSError as error:
+            raise LedgerError(
+                UNWRITABLE.format(place=self.path.name, why=error.strerror)
+            ) from error
 
     def note(self, made: Entry | None, *, anew: bool) -> None:
         """What was committed, on disk before anybody is told; ``anew`` forgets what was before."""
@@ -77,7 +102,7 @@ class Beside:
             return
         try:
             if anew:
-                self.heads.start(self._number(), [made])
+                self._start([made])
             else:
                 self.heads.note(made)
         except OSError as error:
@@ -86,6 +111,38 @@ class Beside:
                 f"could not be ({error.strerror}). Nothing was released; what was charged stays."
             ) from error
 
-    def _number(self) -> str:
-        """The number of the file, which a copy does not have; a rename keeps it."""
-        return str(os.stat(self.path).st_ino)
+    def _start(self, newest: list[Entry]) -> None:
+        """For those who may write the ledger, nobody else: the rights of its own file."""
+        found = os.stat(self.path)
+        born = birth(self.path)
+        number = f"{found.st_ino}" if born is None else f"{found.st_ino} {born}"
+        self.heads.start(number, newest, mode=stat.S_IMODE(found.st_mode) & 0o666)
+        if hasattr(os, "chown"):
+            with suppress(OSError):  # only some may give a file away, and only they need to
+                os.chown(self.heads.path, found.st_uid, found.st_gid)
+
+    def _is_mine(self, known: str) -> bool:
+        """Whether this is the file that was noted; a rename keeps its number and its birth."""
+        number, _, noted = known.partition(" ")
+        born = birth(self.path)
+        same = not noted or born is None or noted == str(born)  # some systems do not tell
+        return same and number == str(os.stat(self.path).st_ino)
+
+
+# -- statx, which Python's own stat does not ask -------------------------------------------------
+
+_HERE = -100  # AT_FDCWD
+_BIRTH = 0x800  # STATX_BTIME
+_MASK, _TIME = 0, 80  # where the answer has what it tells of, and the time of birth
+
+
+def birth(path: Path) -> int | None:
+    """When the system made this file, in nanoseconds; None where it does not say."""
+    ask = getattr(ctypes.CDLL(None), "statx", None) if os.name == "posix" else None
+    answer = ctypes.create_string_buffer(256)
+    if ask is None or ask(_HERE, os.fsencode(path), 0, _BIRTH, answer) != 0:
+        return None
+    if not int.from_bytes(answer.raw[_MASK : _MASK + 4], sys.byteorder) & _BIRTH:
+        return None
+    seconds = int.from_bytes(answer.raw[_TIME : _TIME + 8], sys.byteorder, signed=True)
+    return seconds * 10**9 + int.from_bytes(answer.raw[_TIME + 8 : _TIME + 12], sys.byteorder)

@@ -15,6 +15,7 @@ was granted, what is missing here was not.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from privet._files import write_whole
+from privet._untrusted import read_whole
 from privet.errors import LedgerError
 from privet.ledger.entries import Entries
 from privet.ledger.entry import Entry
@@ -34,6 +36,8 @@ _LINE = re.compile(r"([1-9][0-9]{0,17}) ([0-9a-f]{64})", re.ASCII)
 _IDENTITY = re.compile("[0-9a-f]{32}", re.ASCII)
 #: Beyond this size only the newest head is kept.
 _LARGEST = 1 << 16
+#: No file of heads is larger: those who do not tidy add a line each.
+_MOST = 1 << 26
 _TAKE_OVER = (
     "If it is a backup that must go on, take it over with `privet ledger adopt`, which notes that "
     "in the ledger."
@@ -48,7 +52,8 @@ class Heads:
 
     def read(self) -> tuple[str, dict[int, str]]:
         """The ledger file's number and the heads; raises where it cannot be trusted."""
-        lead, _, rest = self.path.read_bytes().decode("ascii", "replace").partition("\n")
+        whole = read_whole(self.path, _MOST)
+        lead, _, rest = whole.decode("ascii", "replace").partition("\n")
         name, _, file = lead.partition(" ")
         heads: dict[int, str] = {}
         lines = rest.split("\n")[:-1]  # a last line without its end was not granted
@@ -74,20 +79,26 @@ class Heads:
                 )
         return file
 
-    def start(self, file: str, newest: Iterable[Entry] = ()) -> None:
+    def start(self, file: str, newest: Iterable[Entry] = (), *, mode: int = 0o600) -> None:
         """A new file, with the newest heads alone."""
         lines = [f"{_LEAD} {file}", *(f"{entry.sequence} {entry.hash}" for entry in newest)]
-        write_whole(self.path, "".join(f"{line}\n" for line in lines), mode=0o644)
+        write_whole(self.path, "".join(f"{line}\n" for line in lines), mode=mode)
 
     def note(self, entry: Entry, *, durable: bool = True) -> None:
         """One more head; on disk when this returns, if it must be ``durable``."""
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
-            os.write(handle, f"{entry.sequence} {entry.hash}\n".encode())
+            line = f"{entry.sequence} {entry.hash}\n".encode()
+            if os.write(handle, line) < len(line):  # half of a line remembers nothing
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if durable:
                 os.fsync(handle)
         finally:
             os.close(handle)
+
+    def expect_writable(self) -> None:
+        """Raise the ``OSError`` that ``note`` would, before there is something to note."""
+        os.close(os.open(self.path, os.O_WRONLY | os.O_APPEND))
 
     def is_long(self) -> bool:
         """Whether older heads may go, or a crash has left half of a line."""

@@ -161,7 +161,13 @@ class SqliteStore:
         self, *, create: bool = False, read: bool = False
     ) -> Iterator[sqlite3.Connection]:
         """A connection for one operation; closing it undoes what was not committed."""
-        only = read and self._is_read_only()
+        only = self._is_read_only()
+        if only and not read:
+            # SQLite would begin a log of this user's, which shuts out those who may write
+            raise LedgerError(
+                f"This user may not write the ledger {self.path.name} and its folder. Nothing was "
+                "charged. Ask its owner for the right to write both, or to charge for you."
+            )
         with closing(self._archived() if only else self._connect(create=create)) as connection:
             try:
                 yield connection

@@ -1,0 +1,198 @@
+"""Files in several hands: copies that look like the original, and users with different rights."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from privet import Ledger, PureDP
+from privet.errors import LedgerError
+from privet.ledger.beside import Beside, birth
+from privet.ledger.memory import FOLDER
+from tests.strategies import pure_event
+
+ROOT = Path(__file__).parents[2]
+needs_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user"
+)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Ledger:
+    """Half of the cap is spent."""
+    (tmp_path / "folder").mkdir()
+    ledger = Ledger(f"sqlite:///{tmp_path}/folder/budget.db")
+    ledger.open("people", PureDP(1.0))
+    ledger.settle(ledger.reserve("people", pure_event(0.5)))
+    return ledger
+
+
+# -- copies with the number of the original ------------------------------------------------------
+
+
+def test_a_copy_with_the_number_of_the_original_is_refused(
+    people: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the first file of a new disk has it: every new disk counts from the same number on."""
+    if birth(people.path) is None:
+        pytest.skip("this file system does not tell when a file was born")
+    copy = Ledger(f"sqlite:///{shutil.copytree(people.path.parent, tmp_path / 'b')}/budget.db")
+    heads = Path(f"{copy.path}-head")
+    lead, _, rest = heads.read_text().partition("\n")
+    name, _, *others = lead.split(" ")
+    lead = " ".join([name, str(os.stat(copy.path).st_ino), *others])
+    heads.write_text(f"{lead}\n{rest}")
+    monkeypatch.setenv(FOLDER, str(tmp_path / "another machine"))
+    with pytest.raises(LedgerError, match="is a copy"):
+        copy.reserve("people", pure_event(0.5))
+    people.reserve("people", pure_event(0.5))
+
+
+LAYERS = """
+set -e
+mount -t tmpfs tmpfs "$1" 2>/dev/null || exit 77
+cd "$1"; mkdir image up1 up2 work1 work2 one two
+charge() { PRIVET_STATE="$1/state$3" "$2" -c "$CODE" "$4"; }
+charge "$1" "$2" 0 image/budget.db
+mount -t overlay overlay -o lowerdir=image,upperdir=up1,workdir=work1 one 2>/dev/null || exit 77
+mount -t overlay overlay -o lowerdir=image,upperdir=up2,workdir=work2 two 2>/dev/null || exit 77
+charge "$1" "$2" 1 one/budget.db
+charge "$1" "$2" 2 two/budget.db
+charge "$1" "$2" 3 one/own.db
+charge "$1" "$2" 3 one/own.db
+"""
+LAST_UNIT = """
+import sys, os
+from privet import Ledger, PureDP
+from privet.errors import LedgerError
+from tests.strategies import pure_event
+ledger = Ledger("sqlite:///" + sys.argv[1])
+try:
+    if not os.path.exists(sys.argv[1]):
+        ledger.open("people", PureDP(1.0))
+    ledger.reserve("people", pure_event(0.5))
+    print("granted")
+except LedgerError as error:
+    print("copy" if "is a copy" in str(error) else error)
+"""
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare")
+def test_two_containers_of_one_image_are_granted_nothing(tmp_path: Path) -> None:
+    """A layered file system shows both the number of the file in the image."""
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", LAYERS, "sh", str(tmp_path), sys.executable],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "CODE": LAST_UNIT, "PYTHONPATH": str(ROOT)},
+    )
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("mounts are not permitted here")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["granted", "copy", "copy", "granted", "granted"]
+
+
+def test_heads_from_before_births_were_noted_are_believed(people: Ledger) -> None:
+    heads = Path(f"{people.path}-head")
+    first, _, rest = heads.read_text().partition("\n")
+    heads.write_text(" ".join(first.split(" ")[:2]) + "\n" + rest)
+    people.settle(people.reserve("people", pure_event(0.25)))
+    people.verify()
+
+
+# -- several users -------------------------------------------------------------------------------
+
+
+def as_user(number: int, work: Callable[[], object], state: Path) -> str:
+    """What happens to a user without root's rights, in the group 2000."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.environ[FOLDER] = str(state / str(number))
+            os.setgroups([])
+            os.setgid(2000)
+            os.setuid(number)
+            work()
+            told = "granted"
+        except Exception as error:
+            told = f"{type(error).__name__}: {error}"
+        os.write(writing, told.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    return told
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder of a group, in which every user can get to."""
+    folder = Path(tempfile.mkdtemp())
+    os.chown(folder, 1001, 2000)
+    folder.chmod(0o2775)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@needs_root
+def test_who_may_not_write_the_heads_is_charged_nothing(shared: Path, tmp_path: Path) -> None:
+    ledger = Ledger(f"sqlite:///{shared}/budget.db")
+    tmp_path.chmod(0o777)
+
+    def charge() -> None:
+        ledger.settle(ledger.reserve("people", pure_event(0.25)))
+
+    assert as_user(1001, lambda: ledger.open("people", PureDP(1.0)), tmp_path) == "granted"
+    ledger.path.chmod(0o664)  # and the heads were forgotten
+    assert "Nothing was charged" in as_user(1002, charge, tmp_path)
+    assert ledger.remaining("people") == 1.0
+    Path(f"{ledger.path}-head").chmod(0o664)
+    assert as_user(1002, charge, tmp_path) == "granted"
+    assert as_user(1001, charge, tmp_path) == "granted"
+
+
+@needs_root
+def test_heads_that_are_written_anew_keep_the_rights_of_the_ledger(
+    shared: Path, tmp_path: Path
+) -> None:
+    ledger = Ledger(f"sqlite:///{shared}/budget.db")
+    assert as_user(1001, lambda: ledger.open("people", PureDP(1.0)), tmp_path) == "granted"
+    ledger.path.chmod(0o660)
+    Beside(ledger.path).note(ledger.entries()[-1], anew=True)  # by root
+    found = os.stat(f"{ledger.path}-head")
+    assert (found.st_uid, found.st_gid) == (1001, 2000)
+    assert stat.S_IMODE(found.st_mode) == 0o660
+
+
+@needs_root
+def test_who_may_only_read_does_not_shut_the_owner_out(shared: Path, tmp_path: Path) -> None:
+    """SQLite begins a log with the rights of whoever opens it first."""
+    ledger = Ledger(f"sqlite:///{shared}/budget.db")
+
+    def charge() -> None:
+        ledger.settle(ledger.reserve("people", pure_event(0.25)))
+
+    assert as_user(1001, lambda: ledger.open("people", PureDP(1.0)), tmp_path) == "granted"
+    assert "may not write" in as_user(1002, charge, tmp_path)
+    assert as_user(1001, charge, tmp_path) == "granted"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_the_place_of_the_heads_does_not_hang(people: Ledger) -> None:
+    heads = Path(f"{people.path}-head")
+    heads.unlink()
+    os.mkfifo(heads)
+    for attempt in (people.verify, lambda: people.reserve("people", pure_event(0.5))):
+        with pytest.raises(ValueError, match="is a pipe"):
+            attempt()
