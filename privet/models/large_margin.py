@@ -38,7 +38,7 @@ from privet.rows.mapped import FeatureMap
 
 # Products of columns vary little in most directions, so that a ridge biases more than noise hurts:
 # the default rule is a tenth of the linear models', and at its floor the Jacobian of Gaussian noise
-# may take three tenths of the budget.
+# may take three tenths of the budget; of (epsilon, delta) a tenth up to 1, then epsilon tenths.
 DEFAULT_FACTOR = 0.1
 JACOBIAN_SHARE = 0.3
 
@@ -199,7 +199,10 @@ class LargeMarginGaussian(PrivateLinearClassifier):
             weights = tuple(np.repeat(weights, int(self.components)).tolist())
         made = super()._mechanism(n_classes, weights, budget)
         if isinstance(made, ObjectivePerturbation):
-            return replace(made, jacobian_share=JACOBIAN_SHARE, default_factor=DEFAULT_FACTOR)
+            epsilon, _, delta, _ = made.budget.numbers
+            share = max(0.1 * epsilon, 0.1) if epsilon and delta > 0.0 else JACOBIAN_SHARE
+            share = min(share, JACOBIAN_SHARE)
+            return replace(made, jacobian_share=share, default_factor=DEFAULT_FACTOR)
         return made
 
     def _stages(self, d: int, n_classes: int) -> tuple[Stage, ...]:

@@ -346,3 +346,14 @@ def test_bad_centers_cost_nothing(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match="centers"):
         model.fit(x, y)
     assert ledger.remaining("people") == 1.0
+
+
+@pytest.mark.parametrize(("epsilon", "share"), [(0.3, 0.1), (1.0, 0.1), (2.0, 0.2), (4.0, 0.3)])
+def test_a_small_epsilon_and_delta_takes_more_regularization(epsilon: float, share: float) -> None:
+    """The floor by the share of epsilon that the Jacobian may take: three times more up to 1."""
+    model = LargeMarginGaussian(ApproxDP(epsilon, 1e-6), noise="gaussian")
+    planned = model.planned(2000, 4, 5)
+    risk = planned.design.risk
+    q = risk.relative_curvature(2000)
+    taken = risk.loss.log_determinant_bound(q) / (0.99 * epsilon)
+    assert taken == pytest.approx(share, rel=1e-6)
