@@ -243,15 +243,18 @@ class Terms:
             raise LedgerError(f"The data set has no part {part!r}: {known}.")
         return (names.index(part),)
 
+    def rows(self, part: str | None) -> float:
+        """The most rows that a release from ``part`` can have been made from."""
+        return next((p.stop - p.start for p in self.parts if p.name == part), math.inf)
+
     def _check_rows(self, event: Event, part: str | None) -> None:
         """A release from more rows than its part has was not made from that part."""
-        for each in self.parts:
-            if each.name == part and event.n > each.stop - each.start:
-                raise LedgerError(
-                    f"Part {part!r} has {each.stop - each.start} rows, the release was made from "
-                    f"{event.n}. Take the rows {each.start} to {each.stop - 1}, or charge the "
-                    "whole data set."
-                )
+        if event.n > self.rows(part):
+            where = next(each for each in self.parts if each.name == part)
+            raise LedgerError(
+                f"Part {part!r} has {self.rows(part)} rows, the release was made from {event.n}. "
+                f"Take the rows {where.start} to {where.stop - 1}, or charge the whole data set."
+            )
 
 
 def _added(totals: Totals, cost: Vector, touched: Container[int]) -> Totals:

@@ -1,7 +1,8 @@
--- The functions that guard a ledger's tables; see postgres_tables.py for what they promise.
--- @. stands for the ledger's schema, @genesis@ for what the first entry follows, @orders@ for the
--- Renyi orders of the filter. Only the two that run with their owner's rights fix the settings that
--- others could change the meaning of a name or a text by; what they call inherits these.
+-- The functions that guard a ledger's tables; see postgres_tables.py for what they promise. Those
+-- that add up are in guard_totals.sql. @. stands for the ledger's schema, @genesis@ for what the
+-- first entry follows, @curves@ for the kinds of curves. Only the two that run with their owner's
+-- rights fix the settings that others could change the meaning of a name or a text by; what they
+-- call inherits these.
 
 -- Nobody else writes until this transaction ends.
 CREATE OR REPLACE FUNCTION @.privet_lock() RETURNS void
@@ -53,91 +54,13 @@ LANGUAGE sql STABLE AS $$
   ) fields (field, value) WHERE value IS NOT NULL
 $$;
 
--- Totals as a list of vectors, also where there is only one.
-CREATE OR REPLACE FUNCTION @.privet_vectors(totals TEXT) RETURNS JSONB
+-- Whether this is a curve of a kind that Privet knows, with numbers and words alone.
+CREATE OR REPLACE FUNCTION @.privet_is_curve(curve JSONB) RETURNS BOOLEAN
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE jsonb_typeof(totals::jsonb->0) WHEN 'array' THEN totals::jsonb
-    ELSE jsonb_build_array(totals::jsonb) END
+  SELECT CASE WHEN jsonb_typeof(curve) = 'object' THEN curve->>'kind' = ANY (ARRAY[@curves@])
+    AND NOT EXISTS (SELECT FROM jsonb_each(curve)
+      WHERE jsonb_typeof(value) NOT IN ('number', 'string') OR length(value#>>'{}') > 400) END
 $$;
-
--- An amount in the totals: a decimal, billionths of the first format, or none.
-CREATE OR REPLACE FUNCTION @.privet_amount(written JSONB) RETURNS NUMERIC
-LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-  CASE
-    WHEN jsonb_typeof(written) = 'null' THEN RETURN NULL;
-    WHEN jsonb_typeof(written) = 'number' AND written#>>'{}' ~ '^[0-9]{1,40}$' THEN
-      RETURN (written#>>'{}')::numeric * 1e-9;
-    WHEN jsonb_typeof(written) = 'string'
-      AND written#>>'{}' ~ '^[0-9]{1,40}([.][0-9]{1,30})?$' THEN
-      RETURN (written#>>'{}')::numeric;
-    ELSE RAISE EXCEPTION 'the totals are not amounts';
-  END CASE;
-END $$;
-
--- A positive number; null where it is none.
-CREATE OR REPLACE FUNCTION @.privet_number(written JSONB) RETURNS NUMERIC
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN jsonb_typeof(written) = 'number' AND length(written#>>'{}') < 400
-    AND (written#>>'{}')::numeric > 0 THEN (written#>>'{}')::numeric END
-$$;
-
--- Whether a vector is what it was, or grew by what a release claims at least.
-CREATE OR REPLACE FUNCTION @.privet_grows(
-  before JSONB, after JSONB, touched BOOLEAN, claim TEXT, least_cost NUMERIC
-) RETURNS BOOLEAN LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  fresh BOOLEAN := NOT EXISTS (SELECT FROM jsonb_array_elements(before) each
-    WHERE @.privet_amount(each) IS DISTINCT FROM 0);
-  basic BOOLEAN := jsonb_array_length(after) = 2;
-  own INT := CASE WHEN claim = 'pure' OR (claim = 'approx' AND basic) THEN 0
-    WHEN claim = 'zcdp' AND NOT basic THEN 1 ELSE -1 END;
-  earlier NUMERIC;
-  later NUMERIC;
-BEGIN
-  IF fresh AND basic AND jsonb_array_length(before) <> 2 THEN
-    before := '["0", "0"]';  -- the first release chooses between the filters
-  END IF;
-  IF jsonb_array_length(after) <> jsonb_array_length(before) OR touched AND least_cost IS NULL THEN
-    RETURN false;
-  END IF;
-  FOR i IN 0 .. jsonb_array_length(after) - 1 LOOP
-    earlier := @.privet_amount(before->i);
-    later := @.privet_amount(after->i);
-    IF NOT touched AND later IS DISTINCT FROM earlier THEN
-      RETURN false;
-    ELSIF touched AND later IS NOT NULL AND (earlier IS NULL OR later < earlier
-        OR (later = earlier AND NOT (basic AND i = 1))  -- a pure release adds no delta
-        OR (i = own AND later < earlier + least_cost)) THEN
-      RETURN false;
-    END IF;
-  END LOOP;
-  RETURN true;
-END $$;
-
--- Whether a vector is within the cap, in some column that counts.
-CREATE OR REPLACE FUNCTION @.privet_within(after JSONB, cap JSONB) RETURNS BOOLEAN
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  slack NUMERIC := 1 + 1e-15;
-  first NUMERIC := @.privet_amount(after->0);
-  second NUMERIC := @.privet_amount(after->1);
-  epsilon NUMERIC := @.privet_number(cap->'epsilon');
-  delta NUMERIC := @.privet_number(cap->'delta');
-  rho NUMERIC := @.privet_number(cap->'rho');
-  orders NUMERIC[] := ARRAY[@orders@];
-BEGIN
-  IF cap->>'kind' = 'pure' THEN
-    RETURN first <= epsilon * slack;
-  ELSIF cap->>'kind' = 'zcdp' THEN
-    RETURN second <= rho * slack;
-  ELSIF jsonb_array_length(after) = 2 THEN
-    RETURN first <= epsilon * slack AND second <= delta * slack;
-  END IF;
-  RETURN coalesce(first <= epsilon * slack, false) OR EXISTS (
-    SELECT FROM generate_subscripts(orders, 1) i WHERE @.privet_amount(after->(i + 1))
-      <= epsilon + ln(delta / array_length(orders, 1)) / (orders[i] - 1) + 1e-9 * (1 + epsilon));
-END $$;
 
 -- Whether a body has the fields of an event.
 CREATE OR REPLACE FUNCTION @.privet_is_event(event JSONB, depth INT) RETURNS BOOLEAN
@@ -165,10 +88,12 @@ BEGIN
       WHEN 'approx' THEN (event->'claim') - ARRAY['kind', 'epsilon', 'delta'] = '{}'
         AND @.privet_number(event->'claim'->'epsilon') IS NOT NULL
         AND @.privet_number(event->'claim'->'delta') < 1
+      WHEN 'gdp' THEN (event->'claim') - ARRAY['kind', 'mu'] = '{}'
+        AND @.privet_number(event->'claim'->'mu') IS NOT NULL
       ELSE false END
     AND jsonb_typeof(event->'curves') = 'array' AND event->'curves' <> '[]'
     AND NOT EXISTS (SELECT FROM jsonb_array_elements(event->'curves') curve
-      WHERE jsonb_typeof(curve) <> 'object' OR curve->>'kind' IS NULL)
+      WHERE NOT coalesce(@.privet_is_curve(curve), false))
     AND jsonb_typeof(coalesce(event->'parts', '[]')) = 'array'
     AND NOT EXISTS (SELECT FROM jsonb_array_elements(coalesce(event->'parts', '[]')) part
       WHERE NOT coalesce(@.privet_is_event(part, depth - 1), false));
@@ -178,7 +103,6 @@ END $$;
 CREATE OR REPLACE FUNCTION @.privet_admit_settle(made @.privet_entries, last @.privet_entries)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  body JSONB := made.body::jsonb;
   reserved @.privet_entries;
 BEGIN
   IF made.key ~ '^[1-9][0-9]{0,17}$' THEN
@@ -190,13 +114,8 @@ BEGIN
     RAISE EXCEPTION 'the reservation is another login''s, which alone may settle it'
       USING ERRCODE = 'insufficient_privilege';
   ELSIF made.totals <> last.totals OR made.time <> reserved.time OR made.part IS NOT NULL
-      OR body->>'reservation' IS DISTINCT FROM made.key
-      OR jsonb_typeof(body->'reservation') <> 'number'
-      OR body - ARRAY['reservation', 'released', 'persons'] <> '{}'
-      OR coalesce(body->>'persons', '1') !~ '^[1-9][0-9]{0,17}$'
-      OR jsonb_typeof(coalesce(body->'released', '[]')) <> 'array'
-      OR EXISTS (SELECT FROM jsonb_array_elements(coalesce(body->'released', '[]')) each
-        WHERE jsonb_typeof(each) <> 'string' OR each#>>'{}' !~ '^[0-9a-f]{64}$') THEN
+      OR made.body !~ ('^[{]("persons":[1-9][0-9]{0,17},)?("released":[[]"[0-9a-f]{64}"'
+        || '(,"[0-9a-f]{64}")*[]],)?"reservation":' || made.key || '[}]$') THEN
     RAISE EXCEPTION 'the settlement changes more than it may';
   END IF;
 END $$;
@@ -208,30 +127,35 @@ CREATE OR REPLACE FUNCTION @.privet_admit_charge(
 DECLARE
   terms JSONB := CASE WHEN opened.body::jsonb ? 'cap' THEN opened.body::jsonb
     ELSE jsonb_build_object('cap', opened.body::jsonb, 'parts', '{}'::jsonb, 'group', 1) END;
-  claim JSONB := made.body::jsonb->'claim';
+  event JSONB := made.body::jsonb;
   before JSONB := @.privet_vectors(last.totals);
   after JSONB := @.privet_vectors(made.totals);
-  rows_each NUMERIC := (terms->>'group')::numeric;
+  k NUMERIC := (terms->>'group')::numeric;
+  rows JSONB := terms->'parts'->made.part;
   place INT := (SELECT number - 1 FROM (SELECT name, row_number() OVER (ORDER BY name COLLATE "C")
     AS number FROM jsonb_object_keys(terms->'parts') name) names WHERE name = made.part);
-  least_cost NUMERIC := coalesce(@.privet_number(claim->'epsilon') * rows_each,
-    @.privet_number(claim->'rho') * rows_each * rows_each);
 BEGIN
   IF made.part IS NOT NULL AND place IS NULL THEN
     RAISE EXCEPTION 'the data set has no such part';
-  ELSIF NOT coalesce(@.privet_is_event(made.body::jsonb, 3), false) THEN
+  ELSIF NOT coalesce(@.privet_is_event(event, 3), false) THEN
     RAISE EXCEPTION 'the entry is not an event that Privet writes';
+  ELSIF made.totals !~ replace('^[[]?[[]A(,A)*[]](,[[]A(,A)*[]])*[]]?$', 'A',
+      '("[0-9]{1,40}([.][0-9]{1,30})?"|null)') THEN
+    RAISE EXCEPTION 'the totals are not amounts';
   ELSIF jsonb_array_length(before) <> jsonb_array_length(after) THEN
     RAISE EXCEPTION 'the totals do not have the account''s parts';
+  ELSIF (event->>'n')::numeric > (rows->>1)::numeric - (rows->>0)::numeric THEN
+    RAISE EXCEPTION 'the release was made from more rows than the part has';
   END IF;
   FOR i IN 0 .. jsonb_array_length(before) - 1 LOOP
-    IF NOT coalesce(@.privet_grows(before->i, after->i, place IS NULL OR place = i,
-        claim->>'kind', least_cost), false) THEN
-      RAISE EXCEPTION 'the totals do not add up: less was added than the release claims';
-    ELSIF NOT coalesce(@.privet_within(after->i, terms->'cap'), false) THEN
-      RAISE EXCEPTION 'the release does not fit under the cap';
+    IF NOT coalesce(@.privet_paid(before->i, after->i, place IS NULL OR place = i, event, k),
+        false) THEN
+      RAISE EXCEPTION 'the totals do not add up: less was added than the release costs';
     END IF;
   END LOOP;
+  IF NOT coalesce(@.privet_fits(after, terms->'cap', k > 1), false) THEN
+    RAISE EXCEPTION 'the release does not fit under the cap';
+  END IF;
 END $$;
 
 -- Anything that is written by somebody who is not the owner.
@@ -253,7 +177,7 @@ BEGIN
   ELSIF made.ledger IS DISTINCT FROM newest.ledger OR made.nonce !~ '^[0-9a-f]{32}$'
       OR made.time !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+]00:00$'
       OR made.key ~ '[[:cntrl:]]' OR length(made.key) > 1000 OR octet_length(made.body) > 1000000
-      OR made.nonce IS NULL THEN
+      OR made.body ~ '[^ -~]' OR made.nonce IS NULL THEN
     RAISE EXCEPTION 'the entry is not one that Privet writes';
   ELSIF made.kind = 'settle' THEN
     PERFORM @.privet_admit_settle(made, last);

@@ -6,7 +6,7 @@
 
 None of them can log in: they are granted to the logins of people and programs, one login for each,
 since what a login may settle is what it has reserved. The owner is not a superuser, so that the
-functions that run with the owner's rights (``guard.sql``) can do nothing beside the ledger.
+functions that run with the owner's rights (``guard*.sql``) can do nothing beside the ledger.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The tables of a ledger on a server, and the functions that guard them (``guard.sql``).
+"""The tables of a ledger on a server, and the functions that guard them (``guard.sql``,
+``guard_totals.sql``).
 
 Every writer goes through ``privet_lock`` and ``privet_append``, the owner too. They run with their
 owner's rights and a fixed search path, so that others need no right to write the tables. There is
@@ -8,12 +9,15 @@ no database sequence: the next number is one more than the newest entry's, read 
 somebody who is not a member of the owning role it takes charges and settlements alone:
 
 - a charge to an open account, in its own name (``author``), whose totals are more than those of the
-  last entry in every column, by at least the claim in the claim's own, and within the cap;
+  last entry in every column, by at least what claim and curves cost there, and within the cap;
 - a settlement of a reservation that the same login made, once, with totals and time unchanged.
 
-What the curves of an event cost at each Renyi order is not computed here but by ``verify``, which
-names an entry that was charged too little. Whoever would write one could as well release without a
-charge: no database can know.
+Both must be spelled as Privet does: what the server's JSON takes and Python's does not (``25e7`` as
+an amount) would make an account that nobody can charge or verify again.
+
+Of Gaussian objective perturbation and random stopping only a part of the price is computed here,
+and the rest by ``verify``, which names an entry that was charged too little. Whoever would write
+one could as well release without a charge: no database can know.
 
 ``@.`` stands for the ledger's schema.
 """
@@ -25,6 +29,7 @@ from importlib.resources import files
 from privet.ledger.entry import GENESIS
 from privet.ledger.store import FORMAT
 from privet.privacy.compose import FILTER_ORDERS
+from privet.privacy.kinds import CURVES
 
 #: Which server the ledger was last known to live on: its cluster, and the branch of its history.
 HERE = """
@@ -63,10 +68,18 @@ CALLED = ("privet_lock()", "privet_append(text)")
 
 
 def _guard() -> tuple[str, ...]:
-    """The functions, from the file beside this one."""
-    text = files("privet.ledger").joinpath("guard.sql").read_text(encoding="utf-8")
-    orders = ", ".join(str(order) for order in FILTER_ORDERS)
-    made = text.replace("@genesis@", GENESIS).replace("@orders@", orders)
+    """The functions, from the files beside this one."""
+    folder = files("privet.ledger")
+    made = "".join(
+        folder.joinpath(name).read_text(encoding="utf-8")
+        for name in ("guard_totals.sql", "guard.sql")
+    )
+    for name, value in (
+        ("@genesis@", GENESIS),
+        ("@orders@", ", ".join(map(str, FILTER_ORDERS))),
+        ("@curves@", ", ".join(f"'{kind}'" for kind in CURVES)),
+    ):
+        made = made.replace(name, value)
     return (made, *(f"REVOKE ALL ON FUNCTION @.{name} FROM PUBLIC" for name in CALLED))
 
 

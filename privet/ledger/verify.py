@@ -24,6 +24,8 @@ from privet.privacy.kinds import event_from_json
 BILLIONTH = UNITS_PER_ONE // 10**9
 #: Kinds of entries that give a ledger an identity.
 NAMING = ("migrate", "adopt")
+#: What reading and pricing an event of somebody's own making may end in.
+_NONSENSE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 #: How far the logarithm of a number near 1 may be from another machine's.
 _LOG = UNITS_PER_ONE // 10**14
 
@@ -66,7 +68,7 @@ class Replay:
             rule = _as_it_stands
         try:
             fault = rule(entry, self.accounts)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except _NONSENSE as error:
             raise LedgerError(f"Entry {expected} of the ledger cannot be understood.") from error
         if fault:
             raise LedgerError(f"Entry {expected} of the ledger {fault}.")
@@ -141,7 +143,10 @@ def _reserve(entry: Entry, accounts: dict[str, ReplayedAccount]) -> str:
     account = accounts[entry.dataset]
     event, touched = _event(entry.body_text), account.terms.touched(entry.part)
     before = account.terms.undecided(account.totals, entry.totals)
-    forgiven = 0 if '"' in entry.totals_text else BILLIONTH
+    if event.n > account.terms.rows(entry.part):
+        return "is of a release from more rows than its part has"
+    # only the first format counted in billionths, and its entries have no nonce
+    forgiven = BILLIONTH if entry.nonce is None and '"' not in entry.totals_text else 0
     for i, (old, new) in enumerate(zip(before, entry.totals, strict=True)):
         cost = account.terms.cost(event, old)
         if not _covers(old, new, cost, forgiven) if i in touched else new != old:

@@ -180,7 +180,7 @@ def charge(entries: list[Entry], **changed: Any) -> Entry:
 
 def settle(entries: list[Entry], number: int, **changed: Any) -> Entry:
     last = entries[-1]
-    body = json.dumps({"reservation": number})
+    body = json.dumps({"reservation": number}, separators=(",", ":"))
     return forged(
         entries,
         "settle",
