@@ -296,7 +296,12 @@ class ReleasedExpansion(KernelAnswering):
         return out
 
     def _digests(self, event: Event) -> list[str]:
-        return [records.answers_digest(type(self).__name__, self.dual_coef_.tolist(), event)]
+        try:
+            points = records.queries_out(self.points_)
+        except DeclarationError:  # objects of the user's own: there will be no file to name
+            return []
+        name, classes = type(self).__name__, records.labels_out(self.classes_)
+        return [records.answers_digest(name, classes, points, self.dual_coef_.tolist(), event)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write points, weights and guarantee: what was released, never a row."""

@@ -324,6 +324,12 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
         )
 
 
-def answers_digest(name: str, weights: list[float], event: Event) -> str:
-    """The name of a released expansion in the entry of a ledger."""
-    return released_digest("answers", event, {"model": name, "weights": weights})
+def answers_digest(
+    name: str, classes: list[Any], points: list[Any], weights: list[float], event: Event
+) -> str:
+    """The name of a released expansion in the entry of a ledger: which class, where, how much.
+
+    Points belong to it: some releases draw them, or tell a whole weight vector by one.
+    """
+    told = {"model": name, "classes": classes, "points": points, "weights": weights}
+    return released_digest("answers", event, told)

@@ -88,9 +88,11 @@ def _answers(path: Path) -> ReleasedFile:
     lines, _ = read(path)
     with understood():
         guarantee = guarantee_from_json(lines[0]["guarantee"])
-        weights = [each["weights"] for each in lines[1:] if "weights" in each]
-        name = str(lines[0]["model"])
-        digest = answers_digest(name, weights[0], guarantee.event) if weights else None
+        digest = None
+        if "classes" in lines[0]:  # an expansion; a transcript's answers come after its entry
+            head, body = lines
+            told = body["points"], body["weights"]
+            digest = answers_digest(str(head["model"]), head["classes"], *told, guarantee.event)
     return ReleasedFile("answers", guarantee, digest)
 
 

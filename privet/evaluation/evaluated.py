@@ -31,7 +31,7 @@ from privet.models.model_display import refuse_published
 from privet.models.raw_tables import after_schema, carried, labeled_rows, unit
 from privet.models.row_wise import Scored, may_mix, unquoted
 from privet.privacy.budget import Budget
-from privet.privacy.guarantee import Receipt
+from privet.privacy.guarantee import EVALUATED, UNIT, Receipt
 from privet.schema import Categorical, Schema
 from privet.schema.cells import lookup
 from privet.schema.tables import open_table
@@ -243,7 +243,7 @@ class EvaluatedRows:
 
     def unit(self, *, training: bool) -> dict[str, Any]:
         """What the guarantee says of its unit: a row, or a person of the schema."""
-        row = {"unit": f"one row of the {'training' if training else 'evaluated'} table"}
+        row = {"unit": UNIT if training else EVALUATED}
         return row | ({} if self.schema is None else unit(self.schema))
 
     def refuse_unsound(self, model: EvaluatedModel) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from privet.ledger.entries import Entries
 from privet.ledger.entry import Entry
 from privet.privacy.event import Event
-from privet.privacy.guarantee import Guarantee
+from privet.privacy.guarantee import NEIGHBORS, Guarantee
 from privet.privacy.kinds import event_from_json
 
 _OLD = "the entry was written before entries named what was released"
@@ -97,7 +97,12 @@ def _with_parts(event: Event) -> Iterator[Event]:
 def _persons(settled: Entry, guarantee: Guarantee) -> BindingFinding:
     """A promise to persons with several rows is not told as one to rows, or for fewer rows."""
     if guarantee.persons == 0:
-        return BindingFinding("persons", True, "the promise is to rows")
+        proper = (guarantee.group, guarantee.neighbors) == (1, NEIGHBORS)
+        if proper or settled.ledger is None:
+            return BindingFinding("persons", True, "the promise is to rows")
+        return BindingFinding(
+            "persons", False, "the file tells a promise to rows as something else than it is"
+        )
     if settled.ledger is None:
         return BindingFinding("persons", None, _OLD)
     paid = int(settled.body.get("persons", 0))
@@ -115,9 +120,10 @@ def _numbers(settled: Entry, digest: str | None) -> BindingFinding:
     """The numbers in the file are those that were released."""
     if settled.ledger is None:
         return BindingFinding("numbers", None, _OLD)
-    if digest is None:
+    released = settled.body.get("released", [])
+    if digest is None and not released:
         return BindingFinding("numbers", None, "such a file has no digest of its numbers")
-    if digest in settled.body.get("released", []):
+    if digest in released:
         return BindingFinding("numbers", True, f"entry {settled.sequence} names these very numbers")
     return BindingFinding(
         "numbers",

@@ -44,6 +44,7 @@ def read_witness(lines: Iterable[str]) -> list[Witnessed]:
             told = json.loads(line)
             read = Witnessed(told["ledger"], told["sequence"], told["head"])
             known = told["format"] == FORMAT and type(read.sequence) is int
+            known = known and 0 < read.sequence < 1 << 63  # no database counts further
         except (ValueError, KeyError, TypeError, RecursionError):
             known = False
         if not known or not is_digest(read.head):

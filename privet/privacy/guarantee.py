@@ -19,6 +19,7 @@ from privet.privacy.kinds import event_from_json
 
 NEIGHBORS = "tables of the same public size that differ in one row (replace one)"
 UNIT = "one row of the training table"
+EVALUATED = "one row of the evaluated table"
 #: laws of noise whose names do not explain themselves
 NOISE = {
     "product": "Laplace noise in the shape of the declared domain",
@@ -90,7 +91,7 @@ class Guarantee:
     @property
     def persons(self) -> int:
         """Rows that a person may have who is promised this; 0 where the promise is to rows."""
-        return 0 if self.unit.startswith("one row of the ") else self.group
+        return 0 if self.unit in (UNIT, EVALUATED) else self.group
 
     @property
     def mechanism(self) -> str:
@@ -156,12 +157,22 @@ def guarantee_from_json(record: dict[str, Any]) -> Guarantee:
         assumptions=tuple(str(item) for item in record["assumptions"]),
         neighbors=str(record["neighbours"]),
         unit=str(record["unit"]),
-        group=int(record["group"]),
+        group=_rows(record["group"]),
         receipt=None if (kept := record.get("receipt")) is None else receipt_from_json(kept),
         released=None if (day := record.get("released")) is None else str(day),
     )
 
 
+def _rows(value: Any) -> int:
+    """Rows of one unit; fewer than one would lower the claim."""
+    if type(value) is not int or value < 1:
+        raise ValueError("a unit has one row or more")
+    return value
+
+
 def receipt_from_json(record: dict[str, Any]) -> Receipt:
     """The inverse of ``Receipt.to_json``."""
-    return Receipt(str(record["dataset"]), int(record["sequence"]), str(record["head"]))
+    number = int(record["sequence"])
+    if not 0 < number < 1 << 63:  # no database counts further
+        raise ValueError("a receipt's number is that of an entry")
+    return Receipt(str(record["dataset"]), number, str(record["head"]))

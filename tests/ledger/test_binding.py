@@ -13,7 +13,7 @@ import pytest
 
 from privet import ZCDP, Ledger, LogisticRegression, PureDP
 from privet._untrusted import SEAL, sealed
-from privet.answers import SemiInteractiveClassifier
+from privet.answers import NonInteractiveClassifier, SemiInteractiveClassifier, records
 from privet.cli.verify_commands import released_file
 from privet.datasets import census_schema, census_table
 from privet.errors import LedgerError
@@ -24,7 +24,7 @@ from privet.ledger.binding import BindingFinding
 from privet.models import LargeMarginGaussian, fit_table
 from privet.models.digest import model_digest
 from privet.privacy.curves import PureCurve
-from privet.privacy.guarantee import Receipt
+from privet.privacy.guarantee import Receipt, guarantee_from_json
 from privet.schema import Person
 from privet.store import load
 from privet.tuning import PartitionSearch, RandomStoppingSearch
@@ -246,6 +246,56 @@ def test_answers_are_bound(ledger: Ledger, tmp_path: Path) -> None:
     made.dual_coef_ = made.dual_coef_ + 1e-9
     made.save(tmp_path / "b.privet")
     assert verdicts(ledger, released_file(tmp_path / "b.privet"))["numbers"] is False
+
+
+def test_drawn_points_and_classes_are_bound(ledger: Ledger, tmp_path: Path) -> None:
+    """One point may tell the whole direction of a weight vector."""
+    account = {"ledger": ledger, "dataset": "people", "classes": [0, 1]}
+    made = NonInteractiveClassifier(ZCDP(20.0), **account).fit(*table(5000))
+    place = tmp_path / "a.privet"
+    made.save(place)
+    assert verdicts(ledger, released_file(place)) == ALL
+    (head, body), _ = records.read(place)
+    for forged in (
+        [head, {**body, "points": (np.array(body["points"]) * -1.0).tolist()}],
+        [{**head, "classes": head["classes"][::-1]}, body],
+        [{name: value for name, value in head.items() if name != "classes"}, {"state": {}}],
+    ):
+        records.write(place, forged)
+        assert verdicts(ledger, released_file(place))["numbers"] is False
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"unit": "one row of the population, that is one household"},
+        {"neighbors": "tables that differ in any number of rows"},
+        {"group": 2},
+    ],
+)
+def test_a_promise_to_rows_is_told_in_its_own_words(
+    ledger: Ledger, model: LogisticRegression, words: dict[str, Any]
+) -> None:
+    forged = replace(model.guarantee_, **words)
+    with pytest.raises(LedgerError, match=r"promises to persons|tells a promise to rows"):
+        ledger.verify_release(forged, model_digest(model))
+
+
+@pytest.mark.parametrize("group", [0, -1, 1.5, "1", True])
+def test_a_group_of_no_rows_does_not_lower_a_claim(model: LogisticRegression, group: Any) -> None:
+    record = {**model.guarantee_.to_json(), "group": group}
+    with pytest.raises(ValueError, match="one row or more"):
+        guarantee_from_json(record)
+
+
+@pytest.mark.parametrize("number", [0, -1, 1 << 63, 10**30])
+def test_a_receipt_has_a_number_that_an_entry_can_have(
+    model: LogisticRegression, number: int
+) -> None:
+    record = model.guarantee_.to_json()
+    record["receipt"]["sequence"] = number
+    with pytest.raises(ValueError, match="number"):
+        guarantee_from_json(record)
 
 
 def test_a_promise_to_persons_cannot_be_told_for_fewer_rows(ledger: Ledger, tmp_path: Path) -> None:
