@@ -45,10 +45,10 @@ def interactive(name: str, kernel: Any, budget: Any) -> None:
         answers = {name: model.answer(z) for name, z in asked.items()}
         event = model.guarantee_.event
         if event.mechanism == "output":  # few explicit features: a vector is released once
-            return published(event, answers, [added(event, 3)], linear=tuple(asked))
+            return published(event, answers, [added(event, 3)], linear=tuple(asked), released=(model,))
         # the path is a floating-point Gaussian process: one normal for each answer
         claim = [Draw("gaussian", event.scale, 1, len(z)) for z in asked.values()]
-        return published(event, answers, claim, linear=("first",))
+        return published(event, answers, claim, linear=("first",), released=(model,))
 
     release(name)(run)
 
@@ -76,7 +76,10 @@ def sparse(name: str, budget: Any) -> None:
         answers = {name: model.answer(z) for name, z in asked.items()}
         marks = np.concatenate([batch.marked for batch in model.transcript_.batches])
         return published(
-            model.guarantee_.event, answers, epochs(model.guarantee_.event, model, marks)
+            model.guarantee_.event,
+            answers,
+            epochs(model.guarantee_.event, model, marks),
+            released=(model,),
         )
 
     release(name)(run)
@@ -129,7 +132,7 @@ def semi(name: str, method: Any, budget: Any) -> None:
             claim = [added(event, len(points))]  # spherical
         else:
             claim = [added(event, 1, len(points))]
-        return published(event, {"dual_coef_": model.dual_coef_}, claim)
+        return published(event, {"dual_coef_": model.dual_coef_}, claim, released=(model,))
 
     release(name)(run)
 
@@ -161,7 +164,7 @@ def net(name: str, kernel: Any, budget: Any, **declared: Any) -> None:
         kind = "laplace" if pure else "gaussian"
         answer = Draw(kind, event.scale, 1, 1, exact=not pure)
         numbers = {"points_": model.points_, "dual_coef_": model.dual_coef_}
-        return published(event, numbers, [point, answer] * ROUNDS)
+        return published(event, numbers, [point, answer] * ROUNDS, released=(model,))
 
     release(name)(run)
 

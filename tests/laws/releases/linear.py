@@ -56,6 +56,7 @@ def fit(name: str, kind: Any, *attributes: str, classes: int = 2, **declared: An
             claim,
             None if "frequencies_" in attributes else (),
             output + (("center_",) if "center_" in attributes else ()),
+            (model,),
         )
 
     release(name)(run)

@@ -56,7 +56,7 @@ def evaluation(name: str, budget: Any, **declared: Any) -> None:
             **{f"counts {table}": cells for table, cells in found.counts.items()},
         }
         event = found.guarantee.event
-        return published(event, numbers, [counted(part) for part in event.parts])
+        return published(event, numbers, [counted(part) for part in event.parts], released=(found,))
 
     release(name)(run)
 
@@ -80,7 +80,8 @@ def threshold(name: str, budget: Any, measure: Any) -> None:
             insecure_seed=seed,
         )
         numbers = {"threshold": found.threshold, "values": found.values}
-        return published(found.guarantee.event, numbers, [counted(found.guarantee.event)])
+        event = found.guarantee.event
+        return published(event, numbers, [counted(event)], released=(found,))
 
     release(name)(run)
 
@@ -109,7 +110,7 @@ def matrices(model: Any, found: Any, numbers: dict[str, Any]) -> Published:
         fit = fitted(model.revisit(x, y).design)
         return [*fit, *[added(event, BOTH)] * len(event.curves)]
 
-    return published(event, numbers, claim, [1])
+    return published(event, numbers, claim, [1], released=(model, found))
 
 
 def intervals(name: str, budget: Any) -> None:

@@ -45,6 +45,8 @@ class Published:
 
     #: of the numbers, those that the noise is added to: they move in proportion to it
     linear: tuple[str, ...] = ()
+    #: what can be written to a file: a model, intervals, an evaluation, answers
+    released: tuple[Any, ...] = ()
 
 
 Run = Callable[[int | None], Published]
@@ -76,12 +78,13 @@ def published(
     claim: Claim | Sequence[Draw],
     words: Callable[[Words], list[int]] | Sequence[int] | None = (),
     linear: tuple[str, ...] = (),
+    released: tuple[Any, ...] = (),
 ) -> Published:
     """Numbers as arrays; draws and words as functions of the words that were read."""
     arrays = {name: np.asarray(value, dtype=np.float64) for name, value in numbers.items()}
     draws = claim if callable(claim) else lambda _: list(claim)
     read = words if words is None or callable(words) else lambda _: list(words)
-    return Published(event, arrays, draws, read, linear)
+    return Published(event, arrays, draws, read, linear, released)
 
 
 def added(event: Event, dimension: int, count: int = 1) -> Draw:

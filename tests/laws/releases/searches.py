@@ -60,7 +60,13 @@ def search(
                 return fitted(chosen.prepare(x[:rows], y[:rows]).design)
 
         event = found.guarantee_.event
-        return published(event, numbers, lambda read: claim(event, budget, read, of_fit), words)
+        return published(
+            event,
+            numbers,
+            lambda read: claim(event, budget, read, of_fit),
+            words,
+            released=(best,),
+        )
 
     release(name)(run)
 

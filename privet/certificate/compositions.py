@@ -1,0 +1,140 @@
+"""What several curves cost together, against the claim that covers them.
+
+    pure             the epsilons add up
+    zCDP             the rhos add up                              Bun and Steinke 2016, Lemma 2.3
+    (eps, delta)     the best of
+        one profile  of one curve, at epsilon less the pure losses of the others
+        exact        Gaussian curves are one Gaussian; pure ones are randomized responses, whose
+                     losses are finitely many: delta is a finite sum
+        Renyi        R(a) + log(1 - 1/a) - log(delta a)/(a - 1) at the best order
+                     (Canonne, Kamath and Steinke 2020, Proposition 12)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from privet.certificate.balls import Ball, ball, gaussian_delta
+from privet.certificate.curve_costs import CurveCost, GaussianCost, PureCost, curve_cost
+from privet.certificate.verdicts import Number, Undecided, at_most
+
+#: Orders that are tried: every one gives a valid bound.
+ORDERS = tuple(1.0 + 10.0 ** (-2.0 + i / 80.0) for i in range(561))
+#: Subsets of randomized responses that are added up.
+MOST_PURE = 10
+
+
+def composition(release: str, claim: dict[str, Any], curves: Sequence[dict[str, Any]]) -> Number:
+    """Whether the curves prove the claim."""
+    costs = [curve_cost(record) for record in curves]
+    if not costs:
+        return Number(release, "composition", None, None, None, False, "no curve proves the claim")
+    if claim["kind"] == "pure":
+        return _sum(release, claim["epsilon"], [c.pure() for c in costs], "epsilons add up")
+    if claim["kind"] == "zcdp":
+        return _sum(release, claim["rho"], [c.rho() for c in costs], "rhos add up")
+    if claim["kind"] == "approx":
+        return _approximate(release, claim["epsilon"], claim["delta"], costs)
+    raise Undecided(f"the budget {claim['kind']!r} is not known here")
+
+
+def _sum(release: str, claimed: float, amounts: list[Ball | None], why: str) -> Number:
+    if any(amount is None for amount in amounts):
+        told = "a curve has no bound in the claim's calculus"
+        return Number(release, "composition", claimed, None, None, False, told)
+    return at_most(release, "composition", claimed, sum(amounts, ball(0)), why)
+
+
+def _approximate(release: str, epsilon: float, delta: float, costs: list[CurveCost]) -> Number:
+    pure = [cost.pure() for cost in costs]
+    if all(amount is not None for amount in pure):
+        found = at_most(release, "composition", epsilon, sum(pure, ball(0)), "epsilons add up")
+        if found.holds:
+            return found
+    found = _profiles(release, epsilon, delta, costs)
+    if found is not None and found.holds:
+        return found
+    renyi = _converted(release, epsilon, delta, costs)
+    if renyi is None and found is None:
+        told = "a curve has neither a profile nor a Renyi bound"
+        return Number(release, "composition", epsilon, None, None, False, told)
+    return renyi if renyi is not None and (renyi.holds or found is None) else found  # type: ignore[return-value]
+
+
+def _profiles(release: str, epsilon: float, delta: float, costs: list[CurveCost]) -> Number | None:
+    """The smallest delta that profiles give at ``epsilon``."""
+    name = f"delta at epsilon = {epsilon:g}"
+    found = [
+        at_most(release, name, delta, value, why)
+        for value, why in (*_single(ball(epsilon), costs), *_exact(ball(epsilon), costs))
+    ]
+    return min(found, key=lambda number: number.high or 0.0) if found else None
+
+
+def _single(epsilon: Ball, costs: list[CurveCost]) -> Iterator[tuple[Ball, str]]:
+    """The profile of each curve, where all others are pure."""
+    for place, cost in enumerate(costs):
+        others = [c.pure() for i, c in enumerate(costs) if i != place]
+        if all(loss is not None for loss in others):
+            value = cost.delta(epsilon - sum(others, ball(0)))
+            if value is not None:
+                yield value, "profile of one curve, pure losses of the others added"
+
+
+def _exact(epsilon: Ball, costs: list[CurveCost]) -> Iterator[tuple[Ball, str]]:
+    """One Gaussian and randomized responses, exactly."""
+    gaussian = [cost for cost in costs if isinstance(cost, GaussianCost)]
+    pure = [cost for cost in costs if isinstance(cost, PureCost)]
+    if len(gaussian) + len(pure) < len(costs) or len(pure) > MOST_PURE:
+        return
+    rho = sum((cost.variance for cost in gaussian), ball(0))
+    left = epsilon - sum((cost.slack for cost in gaussian), ball(0))
+    total = ball(0)
+    for chance, loss in _losses(pure):
+        if gaussian:
+            total += chance * gaussian_delta((2 * rho).sqrt(), left - loss)
+        else:
+            total += chance * (1 - (left - loss).exp()).nonnegative_part()
+    yield total, "exact composition of Gaussian and pure curves"
+
+
+def _losses(pure: list[PureCost]) -> list[tuple[Ball, Ball]]:
+    """Every joint privacy loss of randomized responses, with its probability."""
+    found = [(ball(1), ball(0))]
+    for cost in pure:
+        keep = 1 / (1 + (-cost.loss).exp())
+        found = [
+            (chance * share, loss + step)
+            for chance, loss in found
+            for share, step in ((keep, cost.loss), (1 - keep, -cost.loss))
+        ]
+    return found
+
+
+def _converted(release: str, epsilon: float, delta: float, costs: list[CurveCost]) -> Number | None:
+    """The Renyi bound at the best order; a valid epsilon at every order."""
+
+    def at(order: float) -> Ball | None:
+        a = ball(order)
+        amounts = [cost.renyi(a) for cost in costs]
+        if any(amount is None for amount in amounts):
+            return None
+        extra = (1 - 1 / a).log() - (ball(delta) * a).log() / (a - 1)
+        return sum(amounts, ball(0)) + extra
+
+    values = [(value, order) for order in ORDERS[::8] if (value := at(order)) is not None]
+    if not values:
+        return None
+    _, near = min(values, key=lambda pair: _middle(pair[0]))
+    place = min(range(len(ORDERS)), key=lambda i: abs(ORDERS[i] - near))
+    finer = [at(order) for order in ORDERS[max(place - 8, 0) : place + 9]]
+    best = min((value for value in finer if value is not None), key=_middle)
+    name = f"epsilon at delta = {delta:g}"
+    return at_most(release, name, epsilon, best, "Renyi bounds added and converted")
+
+
+def _middle(value: Ball) -> float:
+    found = float(value.mid())
+    return found if math.isfinite(found) else math.inf

@@ -1,0 +1,158 @@
+"""Rows and losses as a file declares them: how long a row can be, and what its loss can do.
+
+    linear models       norm_bound B, and a constant column of ``constant`` B for an intercept:
+                        R = B sqrt(1 + constant^2); files before ``constant`` had 1
+    rows at full length R = 1, the constant among them
+    feature maps        the map's own norm: 1 for random frequencies, the root of the kernel's bound
+    products of columns R = B^2 + (constant B)^2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from privet.certificate.balls import Ball, ball
+from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.loss_bounds import RowLoss
+from privet.certificate.verdicts import Undecided
+
+STATIONARY = ("gaussian", "laplacian", "matern")
+FULL_LENGTH = ("unit", "whiten")
+
+
+@dataclass(frozen=True)
+class DeclaredRows:
+    """What a mechanism sees of a table, by declarations."""
+
+    loss: RowLoss
+    norm: Ball  # R
+    columns: int | None  # None where the file does not tell
+
+
+def kernel_bound(record: Record | str) -> Ball:
+    """``R^2`` of a kernel by its name and numbers."""
+    name = record if isinstance(record, str) else record["name"]
+    if name in (*STATIONARY, "spectrum"):
+        return ball(1)
+    if isinstance(record, str):
+        raise Undecided(f"the kernel {name!r} is not known here")
+    if name == "linear":
+        return ball(record["norm_bound"]) ** 2
+    if name == "polynomial":
+        square = ball(record["norm_bound"]) ** 2
+        return (ball(record["gamma"]) * square + ball(record["coef0"])) ** int(record["degree"])
+    raise Undecided(f"the kernel {name!r} is not known here")
+
+
+def _map_norm(record: Record) -> Ball:
+    if record.get("name") == "fourier":
+        return ball(1)
+    if record.get("name") == "landmarks":
+        return kernel_bound(record["kernel"]).sqrt()
+    raise Undecided("the feature map is not one that is known here, nor is its norm")
+
+
+def declared_rows(facts: FileFacts) -> DeclaredRows:
+    """Loss, norm and columns of the rows of a released fit."""
+    if facts.kind == "answers":
+        return _answers(facts)
+    if facts.kind != "model":
+        raise Undecided("the file does not keep the declarations of the fit")
+    model = facts.header["model"]
+    if model not in MODELS:
+        raise Undecided(f"the model {model!r} is not known here")
+    if facts.parameters.get("domain") is not None:
+        raise Undecided("noise shaped by a declared domain is not known here")
+    return MODELS[model](facts, facts.parameters)
+
+
+def _weight(facts: FileFacts, p: Record) -> float:
+    """The largest class weight; a class that is not named has one."""
+    declared = p.get("class_weight")
+    if declared is None:
+        return 1.0
+    named = [float(weight) for _, weight in declared]
+    rest = [1.0] if len(named) < len(facts.header["classes"]["values"]) else []
+    return max([*named, *rest])
+
+
+def _constant(p: Record) -> Ball:
+    """The intercept's column over the norm of the features."""
+    return ball(p.get("constant", 1.0)) if p["fit_intercept"] else ball(0)
+
+
+def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
+    width = int(facts.header["n_features"])
+    if p.get("standardize") in FULL_LENGTH:
+        return DeclaredRows(_loss(facts, p, ball(0)), ball(1), width + bool(p["fit_intercept"]))
+    bound = ball(p["norm_bound"])
+    if p.get("features") is not None:
+        bound, width = _map_norm(p["features"]), int(facts.header["arrays"]["coef_"][1])
+    constant = _constant(p)
+    norm = bound * (1 + constant**2).sqrt()
+    return DeclaredRows(_loss(facts, p, constant), norm, width + bool(p["fit_intercept"]))
+
+
+def _kernel(facts: FileFacts, p: Record) -> DeclaredRows:
+    found = p.get("features")
+    bound = kernel_bound(p["kernel"]).sqrt() if found is None else _map_norm(found)
+    constant = _constant(p)
+    width = int(facts.header["arrays"]["coef_"][1]) + bool(p["fit_intercept"])
+    return DeclaredRows(_loss(facts, p, constant), bound * (1 + constant**2).sqrt(), width)
+
+
+def _loss(facts: FileFacts, p: Record, constant: Ball) -> RowLoss:
+    """Logistic models have no parameter ``loss``; more than two classes have the joint losses."""
+    classes = len(facts.header["classes"]["values"])
+    weight, name = _weight(facts, p), p.get("loss", "logistic")
+    if classes == 2:
+        return RowLoss(name, 2, float(p.get("h", 0.5)), weight=weight)
+    if name == "logistic":
+        return RowLoss("softmax", classes, weight=weight)
+    if name != "huber":
+        raise Undecided(f"the loss {name!r} is not known here for {classes} classes")
+    # files that do not name the constant were made before the tighter bound
+    apart = "constant" if "constant" in p and constant > 0 else ""
+    features = 1 / (1 + constant**2).sqrt()
+    return RowLoss(
+        "joint_huber", classes, float(p["h"]), weight=weight, apart=apart, features=features
+    )
+
+
+def _products(facts: FileFacts, p: Record) -> DeclaredRows:
+    """Products of a row's entries and a constant."""
+    square = ball(p["norm_bound"]) ** 2
+    norm = square * (1 + ball(p["constant"]) ** 2)
+    d, shape = int(facts.header["n_features"]), p["covariance"]
+    columns = {"full": (d + 1) * (d + 2) // 2, "diagonal": 2 * d + 1, "spherical": d + 2}
+    parts = len(facts.header["classes"]["values"]) * int(p["components"])
+    weight = _weight(facts, p)
+    if p["loss"] == "softmax":
+        loss = RowLoss("softmax", parts, weight=weight)
+    else:
+        apart = "" if shape == "diagonal" else "lifted"
+        loss = RowLoss(
+            "joint_huber", parts, float(p["h"]), float(p["margin"]), weight=weight, apart=apart
+        )
+    return DeclaredRows(loss, norm, columns[shape])
+
+
+def _answers(facts: FileFacts) -> DeclaredRows:
+    """A margin loss on the features of a kernel."""
+    p = facts.parameters
+    kernel = facts.header.get("kernel", p.get("kernel"))
+    if kernel is None:
+        raise Undecided("the file does not name its kernel")
+    loss = RowLoss(p["loss"], 2, float(p["h"]))
+    return DeclaredRows(loss, kernel_bound(kernel).sqrt(), None)
+
+
+#: How the rows of each model are declared; a model that is not here is undecided.
+MODELS: dict[str, Any] = {
+    "LogisticRegression": _linear,
+    "LinearSVC": _linear,
+    "KernelLogisticRegression": _kernel,
+    "KernelSVC": _kernel,
+    "LargeMarginGaussian": _products,
+}

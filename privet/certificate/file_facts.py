@@ -1,0 +1,89 @@
+"""The plain data of a released file: JSON and arrays, read without the library that wrote it."""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from privet.errors import DataError
+
+MAGIC = b"PRIVET\x01\n"
+Record = dict[str, Any]
+#: the order in which a model file holds its arrays, before those of its own map
+_FIRST = ("coef_", "intercept_")
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What a file says: its kind, its header and its lines, and what its guarantee says."""
+
+    kind: str  # model, intervals, evaluation or answers
+    header: Record
+    lines: tuple[Record, ...] = ()
+    arrays: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def guarantee(self) -> Record:
+        """The promise."""
+        return dict(self.header["guarantee"])
+
+    @property
+    def event(self) -> Record:
+        """What was charged."""
+        return dict(self.guarantee["event"])
+
+    @property
+    def parameters(self) -> Record:
+        """What the user declared."""
+        declared = self.header.get("parameters", self.header.get("declarations", {}))
+        return dict(declared)
+
+    @property
+    def grids(self) -> tuple[int, ...]:
+        """The exponents of the grids that the sentence on numerics names, in its order."""
+        return tuple(int(found) for found in re.findall(r"2\^(-?\d+)", self.guarantee["numerics"]))
+
+
+def read_facts(path: Path) -> FileFacts:
+    """The facts of a model, of intervals, of an evaluation or of answers."""
+    raw = path.read_bytes()
+    try:
+        if raw.startswith(MAGIC):
+            return _model(raw)
+        return _text(raw)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(
+            f"{path.name} is not a file of released numbers that can be recomputed."
+        ) from error
+
+
+def _model(raw: bytes) -> FileFacts:
+    start = len(MAGIC) + 8
+    size = int.from_bytes(raw[len(MAGIC) : start], "little")
+    header = json.loads(raw[start : start + size])
+    shapes = header["arrays"]
+    values = array("d")
+    body = raw[start + size : -32]  # behind them: the digest
+    values.frombytes(body)
+    names = [*_FIRST, *(name for name in shapes if name not in _FIRST)]
+    arrays, place = {}, 0
+    for name in names if len(names) == len(_FIRST) else _FIRST:  # others: order not needed
+        count = prod(shapes[name])
+        arrays[name] = tuple(values[place : place + count])
+        place += count
+    return FileFacts("model", header, arrays=arrays)
+
+
+def _text(raw: bytes) -> FileFacts:
+    try:
+        record = json.loads(raw)
+    except ValueError:
+        lines = [json.loads(line.partition(b"\t")[0]) for line in raw.split(b"\n") if line]
+        return FileFacts("answers", lines[0], tuple(lines[1:]))
+    kind = {"privet-intervals-1": "intervals", "privet-evaluation": "evaluation"}
+    return FileFacts(kind[record["format"]], record)

@@ -1,0 +1,239 @@
+"""The numbers of a released minimizer, by output or by objective perturbation.
+
+    output      S >= (D R/n + 2 gamma)/Lam, widened by the grid; scale >= S/eps, S/sqrt(2 rho)
+    objective   D R; the privacy loss of the noise and the Jacobian; what pays for the gap
+
+Written from ``output.proof.md``, ``objective.proof.md``, ``gaussian_objective.proof.md`` and
+``gap.proof.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from privet.certificate.balls import Ball, ball, larger
+from privet.certificate.declared_rows import DeclaredRows
+from privet.certificate.file_facts import Record
+from privet.certificate.rounding import (
+    coordinate_sd,
+    gradient_floor,
+    grid_number,
+    minimizer_norm,
+    noise_scale,
+    norm_quantile,
+    widened,
+)
+from privet.certificate.verdicts import (
+    Number,
+    Undecided,
+    at_least,
+    at_most,
+    equal,
+    fact,
+    stated,
+)
+
+#: The gap may widen a sensitivity by this share: more is not what these facts give.
+WIDEST_GAP = 0.01
+#: What a discrete Gaussian's profile may be off by in epsilon, for each coordinate.
+DISCRETE = 1.5e-10
+
+
+@dataclass(frozen=True)
+class FitFacts:
+    """One fit: its event, what is declared of its rows, and its grid."""
+
+    release: str
+    event: Record
+    rows: DeclaredRows
+    declared: Record
+    grid: int | None
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return int(self.event["n"])
+
+    @property
+    def m(self) -> int:
+        """Columns, with the constant one."""
+        return int(self.event["m"])
+
+    @property
+    def p(self) -> int:
+        """Released numbers."""
+        return self.rows.loss.scores * self.m
+
+    @property
+    def lam(self) -> Ball:
+        """The regularization."""
+        return ball(self.event["regularization"])
+
+    @property
+    def difference(self) -> Ball:
+        """``D R``."""
+        return self.rows.loss.difference * self.rows.norm
+
+    @property
+    def q(self) -> Ball:
+        """``R^2/(n Lam)``."""
+        return self.rows.norm**2 / (self.n * self.lam)
+
+
+def fit_numbers(fit: FitFacts) -> Iterator[Number]:
+    """Every number of a fit."""
+    event = fit.event
+    if event["noise"] not in ("laplace", "gaussian"):
+        raise Undecided(f"the noise {event['noise']!r} is not known here")
+    if fit.rows.columns is not None:
+        told = "columns of the released arrays and the constant one"
+        yield fact(fit.release, "columns", fit.m, fit.m == fit.rows.columns, told)
+    yield _regularization(fit)
+    yield from (_output if event["mechanism"] == "output" else _objective)(fit)
+
+
+def _regularization(fit: FitFacts) -> Number:
+    """A declared one is never lowered."""
+    declared, used = fit.declared.get("regularization"), fit.event["regularization"]
+    if isinstance(declared, bool) or not isinstance(declared, int | float):
+        return stated(fit.release, "regularization", used, "taken from the file; used below")
+    told = "not below the declared one"
+    return at_least(fit.release, "regularization", used, ball(declared), told)
+
+
+# -- output perturbation -------------------------------------------------------------------------
+
+
+def _output(fit: FitFacts) -> Iterator[Number]:
+    event, name = fit.event, fit.release
+    claimed, noise = event["sensitivity"], event["noise"]
+    floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, ball(0))
+    needed = (fit.difference / fit.n + 6 * floor) / fit.lam
+    if noise == "gaussian":
+        if fit.grid is None:
+            raise Undecided("the file does not say which grid the noise is on")
+        needed = widened(needed, fit.grid, fit.p)
+    told = "(D R/n + 2 gamma)/Lam, gamma at least three times what rounding can do"
+    yield at_least(name, "sensitivity", claimed, needed, told, WIDEST_GAP)
+    (curve,) = event["curves"]
+    scale = noise_scale(noise, ball(claimed), curve)
+    yield at_least(name, "noise scale", event["scale"], scale, "for this sensitivity and curve")
+    if noise == "gaussian":
+        yield slack_number(name, curve, fit.p)
+    if fit.grid is None:
+        return
+    sd = coordinate_sd(noise, ball(event["scale"]), fit.p)
+    largest = None
+    if noise == "laplace":
+        longest = minimizer_norm(fit.rows, fit.n, fit.lam, ball(0))
+        largest = longest + norm_quantile(noise, ball(event["scale"]), fit.p)
+    else:  # the grid was chosen before the sensitivity was widened by it
+        sd = sd * needed_before(needed, fit.grid, fit.p) / needed
+    yield grid_number(name, fit.grid, sd, largest)
+
+
+def needed_before(needed: Ball, grid: int, p: int) -> Ball:
+    """The sensitivity without the grid's widening."""
+    return needed - ball(2) ** grid * ball(p).sqrt()
+
+
+def slack_number(release: str, curve: Record, p: int) -> Number:
+    """What the discreteness of Gaussian noise may cost in epsilon, ``1.5e-10`` a coordinate."""
+    needed = ball(DISCRETE) * p
+    told = "what the grid may cost in epsilon, for each released number"
+    return at_least(release, "slack of discrete noise", curve["slack"], needed, told)
+
+
+# -- objective perturbation ----------------------------------------------------------------------
+
+
+def _objective(fit: FitFacts) -> Iterator[Number]:
+    event, name = fit.event, fit.release
+    yield at_least(
+        name, "sensitivity", event["sensitivity"], fit.difference, "D R of the gradients", 0.5
+    )
+    main, *gap = event["curves"]
+    yield from _gaussian_noise(fit, main) if event["noise"] == "gaussian" else _laplace_noise(
+        fit, main
+    )
+    yield from _gap(fit, main, gap)
+    if fit.grid is not None:
+        yield _objective_grid(fit, gap)
+
+
+def _laplace_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
+    """The privacy loss of the noise that the file states, at its regularization."""
+    if main["kind"] != "pure":
+        raise Undecided("spherical Laplace noise without a pure curve")
+    a = fit.rows.norm / ball(fit.event["scale"])
+    jacobian = fit.rows.loss.log_determinant(fit.q)
+    told = "log-determinant of one row, if nothing were shared with the slope"
+    yield Number(
+        fit.release, "Jacobian term", None, float(jacobian), float(jacobian), None, told
+    )
+    cost = fit.rows.loss.privacy_loss(a, fit.q)
+    told = "noise and Jacobian together, at the stated scale"
+    yield at_most(fit.release, "loss of the noise", main["loss"], cost, told)
+
+
+def _gaussian_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
+    """The curve's shift and curvature are those of the facts."""
+    if main["kind"] != "objective_gaussian":
+        raise Undecided(f"the curve {main['kind']!r} is not known here for objective perturbation")
+    loss, name = fit.rows.loss, fit.release
+    yield fact(
+        name,
+        "family of the loss",
+        main["classes"],
+        main["family"] in _families(loss.name) and main["classes"] == loss.classes,
+        f"the curve says {main['family']}, the file declares {loss.name}",
+    )
+    k = loss.curvature * fit.q
+    yield equal(name, "Jacobian term", main["k"], k, "k = c R^2/(n Lam)")
+    needed = fit.difference / ball(main["shift"])
+    yield at_least(name, "noise scale", fit.event["scale"], needed, "D R over the curve's shift")
+
+
+def _families(loss: str) -> tuple[str, ...]:
+    """The theorems that cover a loss; that of all margin losses covers logistic loss too."""
+    known = {"logistic": ("logistic", "margin"), "softmax": ("softmax",)}
+    return known.get(loss, ("joint_huber",) if loss == "joint_huber" else ("margin",))
+
+
+def _gap(fit: FitFacts, main: Record, gap: list[Record]) -> Iterator[Number]:
+    """A share of the claim pays for the distance to the exact minimum."""
+    event, name = fit.event, fit.release
+    if len(gap) != 1:
+        told = "nothing pays for the distance between the computed and the exact minimum"
+        yield fact(name, "price of the gap", event["share"], False, told)
+        return
+    (price,), claim = gap, event["claim"]
+    amount = "rho" if claim["kind"] == "zcdp" else "epsilon"
+    paid = price.get("rho" if amount == "rho" else "loss")
+    if paid is None or not paid > 0.0:
+        raise Undecided(f"the curve {price['kind']!r} is not known here for the gap")
+    left = 1 - ball(paid) / ball(claim[amount])
+    yield equal(name, "price of the gap", event["share"], left, "the share left to the main noise")
+    floor = gradient_floor(
+        fit.rows, fit.n, fit.m, fit.lam, norm_quantile(event["noise"], ball(event["scale"]), fit.p)
+    )
+    needed = noise_scale(
+        "gaussian" if price["kind"] == "gaussian" else "laplace", 6 * floor / fit.lam, price
+    )
+    told = "least scale of the noise that hides the gap; the file does not keep the one used"
+    yield Number(name, "noise for the gap", None, float(needed.lower()), None, None, told)
+
+
+def _objective_grid(fit: FitFacts, gap: list[Record]) -> Number:
+    """Fine against the least that one coordinate of the noise does to the release."""
+    event, assert_grid = fit.event, fit.grid
+    if assert_grid is None:
+        raise Undecided("the file does not say which grid the release is on")
+    scale, loss = ball(event["scale"]), fit.rows.loss
+    response = 1 / (fit.n * (fit.lam + loss.curvature * fit.rows.norm**2 / fit.m))
+    sd = coordinate_sd(event["noise"], scale, fit.p) * response
+    noise = norm_quantile(event["noise"], scale, fit.p)
+    longest = minimizer_norm(fit.rows, fit.n, fit.lam, noise)
+    # the noise for the gap is far smaller than the minimizer's bound and moves no power of two
+    return grid_number(fit.release, assert_grid, sd, larger(longest, ball(0)))

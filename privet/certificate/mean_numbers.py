@@ -1,0 +1,156 @@
+"""The numbers of counts, means and matrices: queries whose sensitivity is a count of rows.
+
+    histogram   2 t and sqrt(2 t) for rows in t cells; 1 for one cell          counts.proof.md
+    moments     diameter/n and rounding, widened by the grid                   moments.proof.md
+    matrix      1 in units of its own sensitivity, rounding, the grid          matrix.proof.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from privet.certificate.balls import Ball, ball
+from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.fit_numbers import needed_before, slack_number
+from privet.certificate.rounding import (
+    BLOCK,
+    UNIT,
+    coordinate_sd,
+    grid_number,
+    noise_scale,
+    norm_quantile,
+    widened,
+)
+from privet.certificate.verdicts import Number, Undecided, at_least, fact, stated
+
+#: Counts are made consistent with the public number of rows; what rounding leaves of that.
+CONSISTENT = 1e-6
+
+
+# -- counts --------------------------------------------------------------------------------------
+
+
+def histogram_numbers(
+    release: str, event: Record, counts: Sequence[float] | None, grid: int | None
+) -> Iterator[Number]:
+    """Sensitivity, noise and grid of the counts of one table."""
+    cells, n, noise = int(event["m"]), int(event["n"]), event["noise"]
+    touched = 1
+    if cells > 1:
+        if counts is None:
+            raise Undecided("the file does not keep the table, so nobody knows how often a row is in it")
+        share = math.fsum(counts) / n
+        touched = max(round(share), 1)
+        told = "the counts add up to the rows, times the cells that a row is in"
+        yield fact(release, "rows", n, abs(share - touched) <= CONSISTENT * touched, told)
+    whole = ball(1 if cells == 1 else 2 * touched)
+    needed = whole if noise == "laplace" else whole.sqrt()
+    told = f"of rows in {touched} of {cells} cells" if cells > 1 else "of one count"
+    yield at_least(release, "sensitivity", event["sensitivity"], needed, told, 1e-9)
+    yield from _noise(release, event, cells)
+    if grid is not None:
+        scale = ball(event["scale"])
+        sd = scale * ball(2).sqrt() if noise == "laplace" else scale
+        yield grid_number(release, grid, sd, most=0)
+
+
+def _noise(release: str, event: Record, numbers: int) -> Iterator[Number]:
+    """The scale for the stated sensitivity, and the slack of a discrete Gaussian."""
+    for curve in event["curves"][:1]:
+        scale = noise_scale(event["noise"], ball(event["sensitivity"]), curve)
+        told = "for this sensitivity and curve"
+        yield at_least(release, "noise scale", event["scale"], scale, told)
+        if event["noise"] == "gaussian":
+            yield slack_number(release, curve, numbers)
+
+
+# -- means ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MeanQuery:
+    """What is averaged: how far two rows' vectors are apart, how long one is, how many numbers."""
+
+    diameter: Ball
+    norm: Ball
+    numbers: int
+    columns: int
+
+
+def mean_queries(facts: FileFacts) -> list[MeanQuery]:
+    """The means that a model's declarations ask for before its fit, in their order."""
+    p, d = facts.parameters, int(facts.header["n_features"])
+    found = []
+    if p.get("standardize") == "private":
+        found.append(MeanQuery(2 * ball(d).sqrt(), ball(3 * d).sqrt(), 2 * d, d))
+    if p.get("standardize") == "whiten":
+        side = d + bool(p["fit_intercept"])
+        found.append(MeanQuery(ball(2).sqrt(), ball(1), side * (side + 1) // 2, side))
+    if int(p.get("components", 1)) > 1 and p.get("centers") is None:
+        cells = len(facts.header["classes"]["values"]) * int(p["components"])
+        found.append(MeanQuery(ball(2), ball(2).sqrt(), cells * (d + 1), d))
+    return found
+
+
+def moments_numbers(
+    release: str, event: Record, query: MeanQuery, grid: int | None
+) -> Iterator[Number]:
+    """Sensitivity, noise and grid of one round; rounds are alike."""
+    n, p, noise = int(event["n"]), query.numbers, event["noise"]
+    told = "columns of the table"
+    yield fact(release, "columns", event["m"], int(event["m"]) == query.columns, told)
+    exact = query.diameter / n + 2 * query.norm * 4 * BLOCK * ball(UNIT)
+    needed = exact
+    if noise == "gaussian":
+        if grid is None:
+            raise Undecided("the file does not say which grid the noise is on")
+        needed = widened(exact, grid, p)
+    told = "diameter/n, rounding and the grid"
+    yield at_least(release, "sensitivity", event["sensitivity"], needed, told, 1e-6)
+    told = "all rounds have the same curve"
+    same = all(curve == event["curves"][0] for curve in event["curves"])
+    yield fact(release, "rounds", len(event["curves"]), same, told)
+    yield from _noise(release, event, p)
+    if grid is not None:
+        yield _mean_grid(release, event, query.norm, needed, grid, p)
+
+
+def _mean_grid(
+    release: str, event: Record, longest: Ball, needed: Ball, grid: int, p: int
+) -> Number:
+    noise, scale = event["noise"], ball(event["scale"])
+    if noise == "laplace":
+        largest = longest + norm_quantile(noise, scale, p)
+        return grid_number(release, grid, coordinate_sd(noise, scale, p), largest)
+    return grid_number(release, grid, scale * needed_before(needed, grid, p) / needed)
+
+
+# -- matrices ------------------------------------------------------------------------------------
+
+
+def matrix_numbers(release: str, event: Record, facts: FileFacts, grid: int | None) -> Iterator[Number]:
+    """The pair behind intervals, in units of its own sensitivity."""
+    header: dict[str, Any] = facts.header
+    n, noise, side = int(event["n"]), event["noise"], len(header["theta"])
+    entries = side * (side + 1)
+    told = "the file's own number of rows"
+    yield fact(release, "rows", n, n == header["n"], told)
+    exact = 1 + ball(2).sqrt() * n * (BLOCK + 16) * ball(UNIT)
+    needed = exact
+    if noise == "gaussian":
+        if grid is None:
+            raise Undecided("the file does not say which grid the noise is on")
+        needed = widened(exact, grid, entries)
+    told = "1 in its own units, rounding and the grid"
+    yield at_least(release, "sensitivity", event["sensitivity"], needed, told, 1e-6)
+    yield from _noise(release, event, entries)
+    kept = header["matrices"]["noise"]
+    told = "the noise of the matrices is the charged one"
+    yield fact(release, "noise of the matrices", kept["scale"], kept["scale"] == event["scale"], told)
+    if grid is not None:
+        yield _mean_grid(release, event, ball(n), needed, grid, entries)
+    told = "in the units of the rows: the loss is not in the file"
+    yield stated(release, "unit of the matrices", header["matrices"]["sensitivity"], told)

@@ -1,0 +1,208 @@
+"""Every number of a released file, recomputed: which theorem belongs to which part of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from privet.certificate.balls import ball, precision
+from privet.certificate.compositions import composition
+from privet.certificate.declared_rows import declared_rows
+from privet.certificate.file_facts import FileFacts, Record, read_facts
+from privet.certificate.fit_numbers import FitFacts, fit_numbers
+from privet.certificate.kernel_numbers import KERNEL_RELEASES, KernelFacts, kernel_numbers
+from privet.certificate.mean_numbers import (
+    histogram_numbers,
+    matrix_numbers,
+    mean_queries,
+    moments_numbers,
+)
+from privet.certificate.search_numbers import SEARCHES, search_numbers
+from privet.certificate.verdicts import Number, Undecided, at_most, equal, fact, stated
+from privet.errors import DataError
+
+
+@dataclass(frozen=True)
+class Part:
+    """One release of a file: its event, its place among those of its mechanism, its grid."""
+
+    name: str
+    event: Record
+    place: int
+    grid: int | None
+
+
+def recompute(path: str | os.PathLike[str]) -> list[Number]:
+    """Every number of a file: claimed, certified enclosure, verdict."""
+    facts = read_facts(Path(path))
+    with precision():
+        try:
+            return list(_numbers(facts))
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise DataError(
+                "The file does not hold what a release of its kind holds: "
+                f"{type(error).__name__} while its numbers were recomputed."
+            ) from error
+
+
+def _numbers(facts: FileFacts) -> Iterator[Number]:
+    parts = _parts(facts)
+    for part in parts:
+        yield from _decided(part.name, _part_numbers(facts, part))
+        if part.event is not facts.event:
+            yield from _decided(part.name, _composed(part.name, part.event))
+    yield from _decided("the whole", _whole(facts))
+
+
+def _decided(name: str, numbers: Iterator[Number]) -> Iterator[Number]:
+    """What can be decided, and in words what cannot."""
+    try:
+        yield from numbers
+    except Undecided as reason:
+        yield stated(name, "the rest", None, f"cannot be decided here: {reason}")
+
+
+def _parts(facts: FileFacts) -> list[Part]:
+    """The releases of an event; a sentence on numerics tells of stages first, then of the fit."""
+    event, grids = facts.event, facts.grids
+    events = event.get("parts") or [event]
+    exponents: list[int | None] = [None] * len(events)
+    if facts.kind == "evaluation":
+        exponents[0] = grids[0] if grids else None
+    elif len(grids) == len(events):
+        exponents = [grids[-1], *grids[:-1]]
+    seen: dict[str, int] = {}
+    found = []
+    for one, grid in zip(events, exponents, strict=True):
+        place = seen.get(one["mechanism"], 0)
+        seen[one["mechanism"]] = place + 1
+        label = one["mechanism"] if place == 0 else f"{one['mechanism']} {place + 1}"
+        found.append(Part(label, one, place, grid))
+    return found
+
+
+# -- one release -----------------------------------------------------------------------------------
+
+
+def _part_numbers(facts: FileFacts, part: Part) -> Iterator[Number]:
+    mechanism = part.event["mechanism"]
+    if mechanism in SEARCHES:
+        yield from search_numbers(part.name, part.event, facts)
+    elif mechanism in KERNEL_RELEASES:
+        rows = declared_rows(facts)
+        yield from kernel_numbers(KernelFacts(part.name, part.event, rows, facts, part.grid))
+    elif mechanism in RELEASES:
+        yield from RELEASES[mechanism](facts, part)
+    else:
+        raise Undecided(f"the mechanism {mechanism!r} is not known here")
+
+
+def _fit(facts: FileFacts, part: Part) -> Iterator[Number]:
+    rows = declared_rows(facts)
+    calibration = facts.parameters.get("calibration")
+    if calibration not in (None, "exact", "wang2018", "chaudhuri2011"):
+        raise Undecided(f"the calibration {calibration!r} is not known here")
+    return fit_numbers(FitFacts(part.name, part.event, rows, facts.parameters, part.grid))
+
+
+def _histogram(facts: FileFacts, part: Part) -> Iterator[Number]:
+    cells = int(part.event["m"])
+    tables = [_flat(table) for table in facts.header.get("counts", {}).values()]
+    same = [table for table in tables if len(table) == cells]
+    events = [one for one in facts.event.get("parts") or [facts.event] if int(one["m"]) == cells]
+    place = next((i for i, one in enumerate(events) if one is part.event), 0)
+    counts = same[place] if place < len(same) else None
+    return histogram_numbers(part.name, part.event, counts, part.grid)
+
+
+def _flat(value: Any) -> list[float]:
+    return [number for each in value for number in _flat(each)] if isinstance(value, list) else [value]
+
+
+def _moments(facts: FileFacts, part: Part) -> Iterator[Number]:
+    if facts.kind != "model":
+        raise Undecided("the file does not keep the declarations of these means")
+    queries = mean_queries(facts)
+    if part.place >= len(queries):
+        raise Undecided("the file does not declare what these means are of")
+    return moments_numbers(part.name, part.event, queries[part.place], part.grid)
+
+
+def _matrix(facts: FileFacts, part: Part) -> Iterator[Number]:
+    if facts.kind != "intervals":
+        raise Undecided("the file does not keep the matrices")
+    return matrix_numbers(part.name, part.event, facts, part.grid)
+
+
+#: The mechanisms that are known here, beside searches and answers from a kernel.
+RELEASES: dict[str, Callable[[FileFacts, Part], Iterator[Number]]] = {
+    "output": _fit,
+    "objective": _fit,
+    "histogram": _histogram,
+    "moments": _moments,
+    "matrix": _matrix,
+}
+
+
+# -- the whole -------------------------------------------------------------------------------------
+
+
+def _composed(name: str, event: Record) -> Iterator[Number]:
+    yield composition(name, event["claim"], event["curves"])
+
+
+def _whole(facts: FileFacts) -> Iterator[Number]:
+    """The claim by its curves, the curves of the parts, the rows, and what a person is promised."""
+    event, name = facts.event, "the whole"
+    parts = event.get("parts", [])
+    if parts:
+        curves = [curve for part in parts for curve in part["curves"]]
+        told = "the curves of the whole are those of its parts"
+        yield fact(name, "curves", len(event["curves"]), event["curves"] == curves, told)
+        told = "all parts have the same rows"
+        yield fact(name, "rows", event["n"], {part["n"] for part in parts} == {event["n"]}, told)
+    if "n" in facts.header and facts.kind != "intervals":
+        told = "the file's own number of rows"
+        yield fact(name, "rows", event["n"], facts.header["n"] == event["n"], told)
+    yield composition(name, event["claim"], event["curves"])
+    yield from _declared(facts)
+    yield from _group(facts)
+
+
+def _declared(facts: FileFacts) -> Iterator[Number]:
+    """A model's claim is the budget that was declared for it."""
+    event = facts.event
+    budget = facts.parameters.get("budget", facts.header.get("budget"))
+    if budget is None or event["mechanism"] in SEARCHES:
+        return
+    for number in ("epsilon", "rho", "delta"):
+        if number in event["claim"]:
+            told = "the declared budget"
+            right = budget.get("kind") == event["claim"]["kind"] and number in budget
+            if right:
+                yield equal(
+                    "the whole", number, event["claim"][number], ball(budget[number]), told
+                )
+            else:
+                yield fact("the whole", number, event["claim"][number], False, told)
+
+
+def _group(facts: FileFacts) -> Iterator[Number]:
+    """What the claim is worth to a person with several rows."""
+    size, claim = int(facts.guarantee["group"]), facts.event["claim"]
+    if size == 1:
+        return
+    told = f"for a person with {size} rows; recomputed from the claim for one row"
+    if "rho" in claim:
+        cost = size**2 * ball(claim["rho"])
+    else:
+        cost = size * ball(claim["epsilon"])
+    value = float(cost.mid())
+    yield at_most("the whole", "amount for a person", value, cost, told)
+    if "delta" in claim:
+        e = ball(claim["epsilon"])
+        cost = ball(claim["delta"]) * (size * e).expm1() / e.expm1()
+        yield at_most("the whole", "delta for a person", float(cost.mid()), cost, told)

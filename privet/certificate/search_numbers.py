@@ -1,0 +1,99 @@
+"""The numbers of a search, from its event and from the budget of the model that was chosen.
+
+    disjoint parts    a fit and the selection may each cost the whole            search.proof.md
+    random stopping   (2 + eta) eps_run, or the curve of the runs
+    public choice     equal shares
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from privet.certificate.balls import Ball, ball
+from privet.certificate.compositions import composition
+from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.verdicts import Number, Undecided, at_least, at_most, fact, stated
+
+LOST = "the numbers of the chosen fit itself are not in the file: its event is the search's"
+
+
+def search_numbers(release: str, event: Record, facts: FileFacts) -> Iterator[Number]:
+    """What the parts of a search cost, against the whole."""
+    if facts.kind != "model":
+        raise Undecided("the file does not keep the chosen model")
+    yield fact(
+        release,
+        "sensitivity",
+        event["sensitivity"],
+        event["sensitivity"] == 1.0,
+        "a replaced row changes a number of mistakes by one",
+    )
+    yield from SEARCHES[event["mechanism"]](release, event, facts.parameters["budget"])
+    yield stated(release, "chosen fit", None, f"cannot be decided here: {LOST}")
+
+
+def _parts(release: str, event: Record, part: Record) -> Iterator[Number]:
+    """Parallel composition: one fit at the whole, the selection at the whole."""
+    whole = _whole_curve(part)
+    number = composition(release, event["claim"], [whole])
+    yield _named(number, "budget of a fit")
+    epsilon = 2 / ball(event["scale"])
+    if event["noise"] == "permute-and-flip":
+        cost, limit = epsilon, part.get("epsilon")
+    else:
+        cost, limit = epsilon**2 / 8, part.get("rho")
+        if limit is None:
+            cost, limit = epsilon, part.get("epsilon")
+    if limit is None:
+        raise Undecided("the selection is paid for in another calculus")
+    yield at_most(release, "noise scale", limit, cost, "what the selection costs")
+
+
+def _stopping(release: str, event: Record, part: Record) -> Iterator[Number]:
+    """A run costs its budget; its noisy count is one number of sensitivity 1."""
+    (curve,) = event["curves"]
+    if curve["kind"] == "random_stopping":
+        told = "rho of a run, in the curve of all of them"
+        yield at_least(release, "budget of a run", curve["rho"], ball(part["rho"]), told)
+        cost: Ball = 1 / (2 * ball(event["scale"]) ** 2)
+        limit = part["rho"]
+    else:
+        told = "at least twice the epsilon of a run; what is above comes from eta"
+        yield at_least(release, "budget of a run", curve["loss"], 2 * ball(part["epsilon"]), told)
+        cost, limit = 1 / ball(event["scale"]), part["epsilon"]
+    yield at_most(release, "noise scale", limit, cost, "what a noisy count costs")
+
+
+def _public(release: str, event: Record, part: Record) -> Iterator[Number]:
+    """Equal shares of the whole."""
+    claim = event["claim"]
+    name = "epsilon" if claim["kind"] == "pure" else "rho"
+    if name not in part or name not in claim:
+        raise Undecided("the shares are in another calculus than the whole")
+    count = max(round(claim[name] / part[name]), 1)
+    told = f"{count} equal shares are the whole"
+    yield at_most(release, "budget of a fit", claim[name], count * ball(part[name]), told)
+    used = abs(count * part[name] / claim[name] - 1.0) < 1e-6
+    yield fact(release, "shares", count, used, "a whole number of shares")
+
+
+def _whole_curve(part: Record) -> Record:
+    if part["kind"] == "pure":
+        return {"kind": "pure", "loss": part["epsilon"]}
+    if part["kind"] == "zcdp":
+        return {"kind": "concentrated", "rho": part["rho"], "loss": 0.0}
+    raise Undecided(f"a fit of a search has the budget {part['kind']!r}")
+
+
+def _named(number: Number, name: str) -> Number:
+    return Number(
+        number.release, name, number.claimed, number.low, number.high, number.holds, number.why
+    )
+
+
+#: How each search is recomputed.
+SEARCHES: dict[str, Callable[[str, Record, Record], Iterator[Number]]] = {
+    "partition search": _parts,
+    "random stopping search": _stopping,
+    "search with public validation": _public,
+}

@@ -1,0 +1,108 @@
+"""A number of a file beside what is certain about it.
+
+    holds            the claim is certainly on the safe side of what the theorem asks for
+    does not hold    certainly not
+    undecided        a fact is missing in the file, or a law is not known here; ``why`` says which
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from privet.certificate.balls import Ball, above, ball, below
+
+#: Claims are doubles: one that misses its bound by less than this share of it is the bound, rounded.
+ROUNDED = 1e-12
+TAKEN = "taken from the file: nothing in it to recompute this from"
+
+
+class Undecided(Exception):
+    """Why a number cannot be decided from this file."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number: of which release, what is claimed, what is certain, and the verdict."""
+
+    release: str
+    name: str
+    claimed: float | None
+    low: float | None
+    high: float | None
+    holds: bool | None
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; infinite ends are written as None."""
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in asdict(self).items()
+        }
+
+    def told(self) -> str:
+        """Claim and enclosure in one line."""
+        claimed = "" if self.claimed is None else f"claimed {self.claimed:.10g}, "
+        sides = "" if self.low is None else f"certified {_enclosure(self.low, self.high)}: "
+        return f"{claimed}{sides}{self.why}"
+
+
+def _enclosure(low: float, high: float | None) -> str:
+    if high is None:
+        return f"at least {low:.10g}"
+    if f"{low:.10g}" == f"{high:.10g}":
+        return f"{low:.10g}"
+    return f"[{low:.10g}, {high:.10g}]"
+
+
+def at_least(
+    release: str, name: str, claimed: float, needed: Ball, why: str, most: float | None = None
+) -> Number:
+    """The claim must not be below ``needed``; nor above it by more than the share ``most``.
+
+    Too large a number protects too, but it was not made from these facts.
+    """
+    held = ball(claimed)
+    if not needed.is_finite():
+        return _endless(release, name, claimed)
+    holds = _decided(held * (1 + ball(ROUNDED)) >= needed, held * (1 + ball(ROUNDED)) < needed)
+    if most is not None and held > needed * (1 + ball(most)):
+        holds, why = False, f"{why}; the file's facts give much less, so they are not those used"
+    return Number(release, name, claimed, below(needed), above(needed), holds, why)
+
+
+def at_most(release: str, name: str, claimed: float, cost: Ball, why: str) -> Number:
+    """What is claimed as a price must not be below the certain ``cost``."""
+    if not cost.is_finite():
+        return _endless(release, name, claimed)
+    limit = ball(claimed) * (1 + ball(ROUNDED))
+    holds = _decided(cost <= limit, cost > limit)
+    return Number(release, name, claimed, below(cost), above(cost), holds, why)
+
+
+def equal(release: str, name: str, claimed: float, exact: Ball, why: str) -> Number:
+    """The claim is this number, rounded."""
+    if not exact.is_finite():
+        return _endless(release, name, claimed)
+    gap, room = abs(ball(claimed) - exact), abs(exact) * ball(ROUNDED)
+    holds = _decided(gap <= room, gap > room)
+    return Number(release, name, claimed, below(exact), above(exact), holds, why)
+
+
+def stated(release: str, name: str, claimed: float | None, why: str = TAKEN) -> Number:
+    """A number that cannot be recomputed."""
+    return Number(release, name, claimed, None, None, None, why)
+
+
+def fact(release: str, name: str, claimed: float, right: bool, why: str) -> Number:
+    """Something that is so or not, without arithmetic."""
+    return Number(release, name, claimed, None, None, right, why)
+
+
+def _endless(release: str, name: str, claimed: float) -> Number:
+    return Number(release, name, claimed, None, None, False, "the facts give no finite bound")
+
+
+def _decided(yes: bool, no: bool) -> bool | None:
+    return True if yes else False if no else None
