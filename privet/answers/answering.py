@@ -162,6 +162,10 @@ class KernelAnswering(Displayed, ClassifierMixin, BaseEstimator):  # type: ignor
     def _run(self, data: Any, targets: Array) -> str:
         """Release, and return the words for the arithmetic. Charged before."""
 
+    def _constants(self, n: int, d: int) -> dict[str, Any]:
+        """Public numbers of the design that its event does not have."""
+        return {}
+
     def _digests(self, event: Event) -> list[str]:
         """Names of what a fit has released by itself; answers come later."""
         return []
@@ -188,7 +192,8 @@ class KernelAnswering(Displayed, ClassifierMixin, BaseEstimator):  # type: ignor
                 charge.releases(each)
         self.regularization_ = regularization_of(event)
         told = tuple(self._told(d))
-        guarantee = Guarantee(event, numerics, told, receipt=charge.receipt)
+        known = self._constants(n, d)
+        guarantee = Guarantee(event, numerics, told, receipt=charge.receipt, constants=known)
         self.guarantee_ = guarantee.not_covered(why) if why else guarantee
         return self
 
@@ -269,13 +274,7 @@ BLOCK_NUMBERS = 1 << 24
 class ReleasedExpansion(KernelAnswering):
     """``<w, phi(x)> = sum_j dual_coef_j K(points_j, x)``; everything in it is released."""
 
-    released: ClassVar[tuple[str, ...]] = (
-        "classes_",
-        "guarantee_",
-        "regularization_",
-        "points_",
-        "dual_coef_",
-    )
+    released = ("classes_", "guarantee_", "regularization_", "points_", "dual_coef_")
     #: constructor parameters that a file keeps beside kernel, budget and classes
     kept: ClassVar[tuple[str, ...]] = ()
 

@@ -148,6 +148,9 @@ class NonInteractiveClassifier(ReleasedExpansion):
     def _event(self, n: int, d: int) -> Event:
         return self._design(n, d).event
 
+    def _constants(self, n: int, d: int) -> dict[str, Any]:
+        return self._design(n, d).constants
+
     # -- fitting -------------------------------------------------------------------------------
 
     def _run(self, data: Any, targets: Array) -> str:

@@ -136,6 +136,11 @@ class SemiInteractiveClassifier(ReleasedExpansion):
             return self._objective(d).event(n, count(self._points(d)))
         return self._design(n, d).event
 
+    def _constants(self, n: int, d: int) -> dict[str, Any]:
+        if self.mechanism != "span":
+            return {}
+        return self._objective(d).design(n, count(self._points(d))).constants
+
     def _told(self, d: int) -> list[str]:
         points = count(self._points(d))
         return [*super()._told(d), f"{points} public points, declared public by the user"]

@@ -7,7 +7,7 @@ radius. A comparison is true only where it is certain.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +24,7 @@ except ImportError as error:  # pragma: no cover - the extra is there where test
 Ball = Any  # flint.arb; the package has no types
 PRECISION = 192
 #: Halvings of a search: far below what a double can hold.
-STEPS = 120
+STEPS = 72
 
 
 @contextmanager
@@ -46,6 +46,11 @@ def ball(value: float | int) -> Ball:
 def ratio(top: int, bottom: int) -> Ball:
     """A rational constant of a proof."""
     return arb(top) / arb(bottom)
+
+
+def total(values: Iterable[Any]) -> Ball:
+    """The sum."""
+    return sum(values, arb(0))
 
 
 def hull(first: Ball, second: Ball) -> Ball:
@@ -116,8 +121,9 @@ def concave_maximum(
 
 def largest_within(fits: Callable[[Ball], bool], most: Ball) -> Ball:
     """A number up to ``most`` for which ``fits`` is certain, nearly the largest; 0 always fits."""
-    if fits(most):
-        return most
+    for near in (most, most * (1 - arb(2) ** -100)):
+        if fits(near):
+            return near
     low, high = arb(0), most.upper()
     for _ in range(STEPS):
         middle = ((low + high) / 2).mid()

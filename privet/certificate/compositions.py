@@ -1,13 +1,13 @@
 """What several curves cost together, against the claim that covers them.
 
-    pure             the epsilons add up
-    zCDP             the rhos add up                              Bun and Steinke 2016, Lemma 2.3
-    (eps, delta)     the best of
-        one profile  of one curve, at epsilon less the pure losses of the others
-        exact        Gaussian curves are one Gaussian; pure ones are randomized responses, whose
-                     losses are finitely many: delta is a finite sum
-        Renyi        R(a) + log(1 - 1/a) - log(delta a)/(a - 1) at the best order
-                     (Canonne, Kamath and Steinke 2020, Proposition 12)
+pure             the epsilons add up
+zCDP             the rhos add up                              Bun and Steinke 2016, Lemma 2.3
+(eps, delta)     the best of
+    one profile  of one curve, at epsilon less the pure losses of the others
+    exact        Gaussian curves are one Gaussian; pure ones are randomized responses, whose
+                 losses are finitely many: delta is a finite sum
+    Renyi        R(a) + log(1 - 1/a) - log(delta a)/(a - 1) at the best order
+                 (Canonne, Kamath and Steinke 2020, Proposition 12)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from privet.certificate.balls import Ball, ball, gaussian_delta
+from privet.certificate.balls import Ball, ball, gaussian_delta, total
 from privet.certificate.curve_costs import CurveCost, GaussianCost, PureCost, curve_cost
 from privet.certificate.verdicts import Number, Undecided, at_most
 
@@ -44,23 +44,25 @@ def _sum(release: str, claimed: float, amounts: list[Ball | None], why: str) -> 
     if any(amount is None for amount in amounts):
         told = "a curve has no bound in the claim's calculus"
         return Number(release, "composition", claimed, None, None, False, told)
-    return at_most(release, "composition", claimed, sum(amounts, ball(0)), why)
+    return at_most(release, "composition", claimed, total(amounts), why)
 
 
 def _approximate(release: str, epsilon: float, delta: float, costs: list[CurveCost]) -> Number:
     pure = [cost.pure() for cost in costs]
     if all(amount is not None for amount in pure):
-        found = at_most(release, "composition", epsilon, sum(pure, ball(0)), "epsilons add up")
-        if found.holds:
-            return found
-    found = _profiles(release, epsilon, delta, costs)
-    if found is not None and found.holds:
-        return found
-    renyi = _converted(release, epsilon, delta, costs)
-    if renyi is None and found is None:
-        told = "a curve has neither a profile nor a Renyi bound"
-        return Number(release, "composition", epsilon, None, None, False, told)
-    return renyi if renyi is not None and (renyi.holds or found is None) else found  # type: ignore[return-value]
+        summed = at_most(release, "composition", epsilon, total(pure), "epsilons add up")
+        if summed.holds:
+            return summed
+    by_profile = _profiles(release, epsilon, delta, costs)
+    if by_profile is not None and by_profile.holds:
+        return by_profile
+    converted = _converted(release, epsilon, delta, costs)
+    if converted is not None and (converted.holds or by_profile is None):
+        return converted
+    if by_profile is not None:
+        return by_profile
+    told = "a curve has neither a profile nor a Renyi bound"
+    return Number(release, "composition", epsilon, None, None, False, told)
 
 
 def _profiles(release: str, epsilon: float, delta: float, costs: list[CurveCost]) -> Number | None:
@@ -78,7 +80,7 @@ def _single(epsilon: Ball, costs: list[CurveCost]) -> Iterator[tuple[Ball, str]]
     for place, cost in enumerate(costs):
         others = [c.pure() for i, c in enumerate(costs) if i != place]
         if all(loss is not None for loss in others):
-            value = cost.delta(epsilon - sum(others, ball(0)))
+            value = cost.delta(epsilon - total(others))
             if value is not None:
                 yield value, "profile of one curve, pure losses of the others added"
 
@@ -89,15 +91,15 @@ def _exact(epsilon: Ball, costs: list[CurveCost]) -> Iterator[tuple[Ball, str]]:
     pure = [cost for cost in costs if isinstance(cost, PureCost)]
     if len(gaussian) + len(pure) < len(costs) or len(pure) > MOST_PURE:
         return
-    rho = sum((cost.variance for cost in gaussian), ball(0))
-    left = epsilon - sum((cost.slack for cost in gaussian), ball(0))
-    total = ball(0)
+    rho = total(cost.variance for cost in gaussian)
+    left = epsilon - total(cost.slack for cost in gaussian)
+    delta = ball(0)
     for chance, loss in _losses(pure):
         if gaussian:
-            total += chance * gaussian_delta((2 * rho).sqrt(), left - loss)
+            delta += chance * gaussian_delta((2 * rho).sqrt(), left - loss)
         else:
-            total += chance * (1 - (left - loss).exp()).nonnegative_part()
-    yield total, "exact composition of Gaussian and pure curves"
+            delta += chance * (1 - (left - loss).exp()).nonnegative_part()
+    yield delta, "exact composition of Gaussian and pure curves"
 
 
 def _losses(pure: list[PureCost]) -> list[tuple[Ball, Ball]]:
@@ -122,7 +124,7 @@ def _converted(release: str, epsilon: float, delta: float, costs: list[CurveCost
         if any(amount is None for amount in amounts):
             return None
         extra = (1 - 1 / a).log() - (ball(delta) * a).log() / (a - 1)
-        return sum(amounts, ball(0)) + extra
+        return total(amounts) + extra
 
     values = [(value, order) for order in ORDERS[::8] if (value := at(order)) is not None]
     if not values:

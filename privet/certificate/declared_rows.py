@@ -1,16 +1,16 @@
 """Rows and losses as a file declares them: how long a row can be, and what its loss can do.
 
-    linear models       norm_bound B, and a constant column of ``constant`` B for an intercept:
-                        R = B sqrt(1 + constant^2); files before ``constant`` had 1
-    rows at full length R = 1, the constant among them
-    feature maps        the map's own norm: 1 for random frequencies, the root of the kernel's bound
-    products of columns R = B^2 + (constant B)^2
+linear models       norm_bound B, and a constant column of ``constant`` B for an intercept:
+                    R = B sqrt(1 + constant^2); files before ``constant`` had 1
+rows at full length R = 1, the constant among them
+feature maps        the map's own norm: 1 for random frequencies, the root of the kernel's bound
+products of columns R = B^2 + (constant B)^2
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from privet.certificate.balls import Ball, ball
 from privet.certificate.file_facts import FileFacts, Record
@@ -105,7 +105,8 @@ def _kernel(facts: FileFacts, p: Record) -> DeclaredRows:
 def _loss(facts: FileFacts, p: Record, constant: Ball) -> RowLoss:
     """Logistic models have no parameter ``loss``; more than two classes have the joint losses."""
     classes = len(facts.header["classes"]["values"])
-    weight, name = _weight(facts, p), p.get("loss", "logistic")
+    weight = _weight(facts, p)
+    name = "logistic" if facts.header["model"].endswith("LogisticRegression") else p["loss"]
     if classes == 2:
         return RowLoss(name, 2, float(p.get("h", 0.5)), weight=weight)
     if name == "logistic":
@@ -145,11 +146,27 @@ def _answers(facts: FileFacts) -> DeclaredRows:
     if kernel is None:
         raise Undecided("the file does not name its kernel")
     loss = RowLoss(p["loss"], 2, float(p["h"]))
-    return DeclaredRows(loss, kernel_bound(kernel).sqrt(), None)
+    columns = None
+    if p.get("mechanism") == "span":
+        columns = next((len(line["points"]) for line in facts.lines if "points" in line), None)
+    elif kernel["name"] == "linear":
+        columns = int(p.get("columns") or facts.header["columns"])
+    return DeclaredRows(loss, kernel_bound(kernel).sqrt(), columns)
+
+
+def recorded_loss(record: Record) -> RowLoss:
+    """A loss as a file of intervals keeps it."""
+    numbers = {name: float(record[name]) for name in ("h", "margin") if name in record}
+    weight = max(record.get("weights", [1.0]))
+    classes, opposite = int(record.get("n_classes", 2)), float(record.get("opposite", 1.0))
+    apart = "lifted" if record.get("lifted") else "constant" if opposite < 1.0 else ""
+    return RowLoss(
+        record["name"], classes, weight=weight, apart=apart, features=ball(opposite), **numbers
+    )
 
 
 #: How the rows of each model are declared; a model that is not here is undecided.
-MODELS: dict[str, Any] = {
+MODELS: dict[str, Callable[[FileFacts, Record], DeclaredRows]] = {
     "LogisticRegression": _linear,
     "LinearSVC": _linear,
     "KernelLogisticRegression": _kernel,

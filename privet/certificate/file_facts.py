@@ -30,18 +30,25 @@ class FileFacts:
     @property
     def guarantee(self) -> Record:
         """The promise."""
-        return dict(self.header["guarantee"])
+        promise: Record = self.header["guarantee"]
+        return promise
 
     @property
     def event(self) -> Record:
         """What was charged."""
-        return dict(self.guarantee["event"])
+        event: Record = self.header["guarantee"]["event"]
+        return event
 
     @property
     def parameters(self) -> Record:
         """What the user declared."""
-        declared = self.header.get("parameters", self.header.get("declarations", {}))
-        return dict(declared)
+        declared: Record = self.header.get("parameters") or self.header.get("declarations") or {}
+        return declared
+
+    @property
+    def constants(self) -> Record:
+        """Public numbers of the design beside the event; older files have none."""
+        return dict(self.guarantee.get("constants", {}))
 
     @property
     def grids(self) -> tuple[int, ...]:

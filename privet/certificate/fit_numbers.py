@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from privet.certificate.balls import Ball, ball, larger
+from privet.certificate.balls import Ball, above, ball, below
 from privet.certificate.declared_rows import DeclaredRows
 from privet.certificate.file_facts import Record
 from privet.certificate.rounding import (
@@ -49,6 +49,7 @@ class FitFacts:
     rows: DeclaredRows
     declared: Record
     grid: int | None
+    constants: Record
 
     @property
     def n(self) -> int:
@@ -109,12 +110,14 @@ def _output(fit: FitFacts) -> Iterator[Number]:
     event, name = fit.event, fit.release
     claimed, noise = event["sensitivity"], event["noise"]
     floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, ball(0))
-    needed = (fit.difference / fit.n + 6 * floor) / fit.lam
+    kept = fit.constants.get("tolerance")
+    gamma = 3 * floor if kept is None else ball(kept) + floor
+    needed = (fit.difference / fit.n + 2 * gamma) / fit.lam
     if noise == "gaussian":
         if fit.grid is None:
             raise Undecided("the file does not say which grid the noise is on")
         needed = widened(needed, fit.grid, fit.p)
-    told = "(D R/n + 2 gamma)/Lam, gamma at least three times what rounding can do"
+    told = "(D R/n + 2 gamma)/Lam, gamma the tolerance and what rounding can do"
     yield at_least(name, "sensitivity", claimed, needed, told, WIDEST_GAP)
     (curve,) = event["curves"]
     scale = noise_scale(noise, ball(claimed), curve)
@@ -151,15 +154,15 @@ def slack_number(release: str, curve: Record, p: int) -> Number:
 def _objective(fit: FitFacts) -> Iterator[Number]:
     event, name = fit.event, fit.release
     yield at_least(
-        name, "sensitivity", event["sensitivity"], fit.difference, "D R of the gradients", 0.5
+        name, "sensitivity", event["sensitivity"], fit.difference, "D R of the gradients", 1e-9
     )
     main, *gap = event["curves"]
-    yield from _gaussian_noise(fit, main) if event["noise"] == "gaussian" else _laplace_noise(
-        fit, main
+    yield from (
+        _gaussian_noise(fit, main) if event["noise"] == "gaussian" else _laplace_noise(fit, main)
     )
     yield from _gap(fit, main, gap)
     if fit.grid is not None:
-        yield _objective_grid(fit, gap)
+        yield _objective_grid(fit, fit.grid)
 
 
 def _laplace_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
@@ -169,9 +172,7 @@ def _laplace_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
     a = fit.rows.norm / ball(fit.event["scale"])
     jacobian = fit.rows.loss.log_determinant(fit.q)
     told = "log-determinant of one row, if nothing were shared with the slope"
-    yield Number(
-        fit.release, "Jacobian term", None, float(jacobian), float(jacobian), None, told
-    )
+    yield Number(fit.release, "Jacobian term", None, below(jacobian), above(jacobian), None, told)
     cost = fit.rows.loss.privacy_loss(a, fit.q)
     told = "noise and Jacobian together, at the stated scale"
     yield at_most(fit.release, "loss of the noise", main["loss"], cost, told)
@@ -215,25 +216,33 @@ def _gap(fit: FitFacts, main: Record, gap: list[Record]) -> Iterator[Number]:
         raise Undecided(f"the curve {price['kind']!r} is not known here for the gap")
     left = 1 - ball(paid) / ball(claim[amount])
     yield equal(name, "price of the gap", event["share"], left, "the share left to the main noise")
-    floor = gradient_floor(
-        fit.rows, fit.n, fit.m, fit.lam, norm_quantile(event["noise"], ball(event["scale"]), fit.p)
-    )
-    needed = noise_scale(
-        "gaussian" if price["kind"] == "gaussian" else "laplace", 6 * floor / fit.lam, price
-    )
-    told = "least scale of the noise that hides the gap; the file does not keep the one used"
-    yield Number(name, "noise for the gap", None, float(needed.lower()), None, None, told)
+    yield _gap_noise(fit, price)
 
 
-def _objective_grid(fit: FitFacts, gap: list[Record]) -> Number:
+def _gap_noise(fit: FitFacts, price: Record) -> Number:
+    """Scale ``2 gamma/Lam`` over its price, ``gamma`` the tolerance and what rounding can do."""
+    main = norm_quantile(fit.event["noise"], ball(fit.event["scale"]), fit.p)
+    floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, main)
+    kind = "gaussian" if price["kind"] == "gaussian" else "laplace"
+    if "gap_scale" not in fit.constants:
+        needed = noise_scale(kind, 6 * floor / fit.lam, price)
+        told = "at least; an older file does not keep the one used"
+        return Number(fit.release, "noise for the gap", None, below(needed), None, None, told)
+    gamma = ball(fit.constants["tolerance"]) + floor
+    needed = noise_scale(kind, 2 * gamma / fit.lam, price)
+    told = "hides what is left to the exact minimum, 2 gamma/Lam"
+    return at_least(
+        fit.release, "noise for the gap", fit.constants["gap_scale"], needed, told, WIDEST_GAP
+    )
+
+
+def _objective_grid(fit: FitFacts, grid: int) -> Number:
     """Fine against the least that one coordinate of the noise does to the release."""
-    event, assert_grid = fit.event, fit.grid
-    if assert_grid is None:
-        raise Undecided("the file does not say which grid the release is on")
+    event = fit.event
     scale, loss = ball(event["scale"]), fit.rows.loss
     response = 1 / (fit.n * (fit.lam + loss.curvature * fit.rows.norm**2 / fit.m))
     sd = coordinate_sd(event["noise"], scale, fit.p) * response
     noise = norm_quantile(event["noise"], scale, fit.p)
     longest = minimizer_norm(fit.rows, fit.n, fit.lam, noise)
     # the noise for the gap is far smaller than the minimizer's bound and moves no power of two
-    return grid_number(fit.release, assert_grid, sd, larger(longest, ball(0)))
+    return grid_number(fit.release, grid, sd, longest)

@@ -1,11 +1,11 @@
 """The numbers of answers from a kernel minimizer.
 
-    S >= (2 L R/n + 2 sqrt(M) gamma)/Lam in the kernel's space, M minimizers   kernel_minimizer
-    s >= R S + 2 e of one prediction, e its rounding                           projection, step 6
-    function        sigma >= S sqrt(1.01)/sqrt(2 rho), M = 64
-    sparse vector   comparisons with Lap(4 s/eps1)
-    projection      S for coordinates; sqrt(lambda_max) S, |Z| R S for predictions
-    distinguishing  answers with Lap(s/eps2), or Gaussian noise s/sqrt(2 rho2)
+S >= (2 L R/n + 2 sqrt(M) gamma)/Lam in the kernel's space, M minimizers   kernel_minimizer
+s >= R S + 2 e of one prediction, e its rounding                           projection, step 6
+function        sigma >= S sqrt(1.01)/sqrt(2 rho), M = 64
+sparse vector   comparisons with Lap(4 s/eps1)
+projection      S for coordinates; sqrt(lambda_max) S, |Z| R S for predictions
+distinguishing  answers with Lap(s/eps2), or Gaussian noise s/sqrt(2 rho2)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from flint import arb_mat
 
-from privet.certificate.balls import Ball, ball, larger, ratio, smaller
+from privet.certificate.balls import Ball, ball, larger, ratio, smaller, total
 from privet.certificate.declared_rows import DeclaredRows
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.fit_numbers import WIDEST_GAP, slack_number
@@ -78,6 +78,11 @@ def kernel_numbers(kernel: KernelFacts) -> Iterator[Number]:
         yield fact(kernel.release, "regularization", used, used == declared, told)
     else:
         yield stated(kernel.release, "regularization", used, "taken from the file; used below")
+    if kernel.event["mechanism"] != "projection":
+        columns = kernel.facts.parameters.get("columns", kernel.facts.header.get("columns"))
+        told = "columns of the table"
+        m = int(kernel.event["m"])
+        yield fact(kernel.release, "columns", m, m == columns, told)
     yield from KERNEL_RELEASES[kernel.event["mechanism"]](kernel)
 
 
@@ -99,42 +104,52 @@ def _sparse(kernel: KernelFacts) -> Iterator[Number]:
     yield at_least(
         name, "sensitivity", event["sensitivity"], kernel.of_prediction, told, WIDEST_GAP
     )
-    epsilon = 4 * ball(event["sensitivity"]) / ball(event["scale"])
-    claim = event["claim"]
-    if claim["kind"] == "pure":
-        epochs = round(float((ratio(3, 4) * ball(claim["epsilon"]) / epsilon).mid()))
-        cost, limit = epochs * epsilon, 0.75 * claim["epsilon"]
-        told = f"{epochs} epochs of comparisons cost three quarters of the claim"
-        yield at_most(name, "comparisons", limit, cost, told)
-        yield at_least(name, "noise scale", limit, cost, "no more noise than that", None)
-    told = "the number of epochs and the noise of released answers are not in the file"
-    yield stated(name, "answers", None, f"cannot be decided here: {told}")
+    s, constants = ball(event["sensitivity"]), kernel.facts.constants
+    if "epochs" not in constants:
+        raise Undecided("an older file has neither the number of epochs nor the answers' noise")
+    epochs, answer = int(constants["epochs"]), ball(constants["answer_scale"])
+    epsilon = 4 * s / ball(event["scale"])
+    (curve,) = event["curves"]
+    told = f"{epochs} epochs of comparisons and released answers"
+    if event["noise"] == "laplace":
+        cost = epochs * (epsilon + s / answer)
+        yield at_most(name, "noise scale", curve["loss"], cost, told)
+    else:
+        if kernel.grid is None:
+            raise Undecided("the file does not say which grid the noise is on")
+        cost = epochs * (epsilon**2 / 2 + (widened(s, kernel.grid, 1) / answer) ** 2 / 2)
+        yield at_most(name, "noise scale", curve["rho"], cost, told)
 
 
 def _distinguishing(kernel: KernelFacts) -> Iterator[Number]:
-    event, name, claim = kernel.event, kernel.release, kernel.event["claim"]
+    event, name = kernel.event, kernel.release
     told = "of one prediction, R S and its rounding"
     yield at_least(
         name, "sensitivity", event["sensitivity"], kernel.of_prediction, told, WIDEST_GAP
     )
-    s, scale = ball(event["sensitivity"]), ball(event["scale"])
-    if claim["kind"] == "pure":
-        each, half = s / scale, claim["epsilon"] / 2.0
-    elif claim["kind"] == "zcdp" and kernel.grid is not None:
-        each, half = (widened(s, kernel.grid, 1) / scale) ** 2 / 2, claim["rho"] / 2.0
-    else:
-        raise Undecided("the file does not say how many rounds there were")
-    rounds = max(round(float((ball(half) / each).mid())), 1)
-    told = f"{rounds} noisy answers cost half of the claim"
-    yield at_most(name, "noise scale", half, rounds * each, told)
-    told = "the rate at which points are drawn is not in the file"
-    yield stated(name, "points", None, f"cannot be decided here: {told}")
+    s, scale, constants = ball(event["sensitivity"]), ball(event["scale"]), kernel.facts.constants
+    if "rounds" not in constants:
+        raise Undecided("an older file has neither the number of rounds nor the points' epsilon")
+    rounds, point = int(constants["rounds"]), ball(constants["point_epsilon"])
+    (curve,) = event["curves"]
+    told = f"{rounds} rounds of a drawn point and a noisy answer"
+    if event["noise"].endswith("laplace"):
+        yield at_most(name, "noise scale", curve["loss"], rounds * (point + s / scale), told)
+        return
+    if kernel.grid is None:
+        raise Undecided("the file does not say which grid the noise is on")
+    each = point**2 / 8 + (widened(s, kernel.grid, 1) / scale) ** 2 / 2
+    yield at_most(name, "noise scale", curve["rho"], rounds * each, told)
 
 
 def _projection(kernel: KernelFacts) -> Iterator[Number]:
     event, name = kernel.event, kernel.release
     noise, numbers = event["noise"], int(event["m"])
-    points = next((line["points"] for line in kernel.facts.lines if "points" in line), [])
+    points: list[list[float]] = next(
+        (line["points"] for line in kernel.facts.lines if "points" in line), []
+    )
+    told = "no more than public points"
+    yield fact(name, "numbers", numbers, 1 <= numbers <= len(points), told)
     wide, lost_twice, told = ball(1), ball(0), "of coordinates, without the rounding of the basis"
     if kernel.facts.parameters.get("mechanism") == "tddl":
         yield fact(name, "numbers", numbers, numbers == len(points), "one for each public point")
@@ -177,12 +192,12 @@ def _kernel_function(record: Record) -> Callable[[list[float], list[float]], Bal
     if record["name"] == "gaussian":
         gamma = ball(record["gamma"])
         return lambda x, z: (
-            -gamma * sum(((ball(a) - ball(b)) ** 2 for a, b in zip(x, z, strict=True)), ball(0))
+            -gamma * total((ball(a) - ball(b)) ** 2 for a, b in zip(x, z, strict=True))
         ).exp()
     if record["name"] == "laplacian":
         gamma = ball(record["gamma"])
         return lambda x, z: (
-            -gamma * sum((abs(ball(a) - ball(b)) for a, b in zip(x, z, strict=True)), ball(0))
+            -gamma * total(abs(ball(a) - ball(b)) for a, b in zip(x, z, strict=True))
         ).exp()
     raise Undecided(f"the eigenvalues of the kernel {record['name']!r} are not computed here")
 

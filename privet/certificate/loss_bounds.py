@@ -169,9 +169,7 @@ def _softmax_maximum(a: Ball, q: Ball, classes: int) -> Ball:
             high,
         )
 
-    best = piece(
-        ball(0), kink.mid(), lambda v: 2 * v / kink - v * v, lambda v: 2 / kink - 2 * v
-    )
+    best = piece(ball(0), kink.mid(), lambda v: 2 * v / kink - v * v, lambda v: 2 / kink - 2 * v)
     best = larger(best, a * kink + k * (q * (2 - kink * kink) / k).log1p())
     if classes > 2:
         best = larger(best, piece(kink.mid(), root2.mid(), lambda v: 2 - v * v, lambda v: -2 * v))

@@ -1,8 +1,8 @@
 """The numbers of counts, means and matrices: queries whose sensitivity is a count of rows.
 
-    histogram   2 t and sqrt(2 t) for rows in t cells; 1 for one cell          counts.proof.md
-    moments     diameter/n and rounding, widened by the grid                   moments.proof.md
-    matrix      1 in units of its own sensitivity, rounding, the grid          matrix.proof.md
+histogram   2 t and sqrt(2 t) for rows in t cells; 1 for one cell          counts.proof.md
+moments     diameter/n and rounding, widened by the grid                   moments.proof.md
+matrix      1 in units of its own sensitivity, rounding, the grid          matrix.proof.md
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from privet.certificate.balls import Ball, ball
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.fit_numbers import needed_before, slack_number
+from privet.certificate.pair_bounds import pair_number
 from privet.certificate.rounding import (
     BLOCK,
     UNIT,
@@ -28,6 +29,8 @@ from privet.certificate.verdicts import Number, Undecided, at_least, fact, state
 
 #: Counts are made consistent with the public number of rows; what rounding leaves of that.
 CONSISTENT = 1e-6
+#: Standard deviations that the sum of all noises in a table stays within, but for 1e-15.
+MOST_SPREAD = 25.0
 
 
 # -- counts --------------------------------------------------------------------------------------
@@ -39,13 +42,15 @@ def histogram_numbers(
     """Sensitivity, noise and grid of the counts of one table."""
     cells, n, noise = int(event["m"]), int(event["n"]), event["noise"]
     touched = 1
-    if cells > 1:
-        if counts is None:
-            raise Undecided("the file does not keep the table, so nobody knows how often a row is in it")
+    if counts is None and cells > 1:
+        raise Undecided("the file does not keep the table, nor how many cells a row is in")
+    if counts is not None:
+        told = "cells of the released table"
+        yield fact(release, "cells", cells, cells == len(counts), told)
+    if counts is not None and cells > 1:
         share = math.fsum(counts) / n
         touched = max(round(share), 1)
-        told = "the counts add up to the rows, times the cells that a row is in"
-        yield fact(release, "rows", n, abs(share - touched) <= CONSISTENT * touched, told)
+        yield _rows_number(release, event, abs(share - touched) * n, n)
     whole = ball(1 if cells == 1 else 2 * touched)
     needed = whole if noise == "laplace" else whole.sqrt()
     told = f"of rows in {touched} of {cells} cells" if cells > 1 else "of one count"
@@ -55,6 +60,18 @@ def histogram_numbers(
         scale = ball(event["scale"])
         sd = scale * ball(2).sqrt() if noise == "laplace" else scale
         yield grid_number(release, grid, sd, most=0)
+
+
+def _rows_number(release: str, event: Record, off: float, n: int) -> Number:
+    """The counts add up to the rows times the cells that a row is in, but for their noise."""
+    each = 2.0 if event["noise"] == "laplace" else 1.0
+    spread = MOST_SPREAD * event["scale"] * math.sqrt(each * int(event["m"]))
+    if off <= CONSISTENT * n or (off <= spread and 4.0 * spread < n):
+        return fact(release, "rows", n, True, "the counts add up to them, but for the noise")
+    if off > spread:
+        told = "the counts do not add up to them, by far more than the noise can do"
+        return fact(release, "rows", n, False, told)
+    return stated(release, "rows", n, "cannot be decided here: the noise hides what the counts add")
 
 
 def _noise(release: str, event: Record, numbers: int) -> Iterator[Number]:
@@ -131,13 +148,22 @@ def _mean_grid(
 # -- matrices ------------------------------------------------------------------------------------
 
 
-def matrix_numbers(release: str, event: Record, facts: FileFacts, grid: int | None) -> Iterator[Number]:
+def _scores(header: Record) -> int:
+    """Reduced scores: the columns of the matrix that shows them."""
+    return len(header["geometry"]["scores"][0])
+
+
+def matrix_numbers(
+    release: str, event: Record, facts: FileFacts, grid: int | None
+) -> Iterator[Number]:
     """The pair behind intervals, in units of its own sensitivity."""
     header: dict[str, Any] = facts.header
     n, noise, side = int(event["n"]), event["noise"], len(header["theta"])
     entries = side * (side + 1)
     told = "the file's own number of rows"
     yield fact(release, "rows", n, n == header["n"], told)
+    told = "columns of each score's parameters"
+    yield fact(release, "columns", event["m"], side == int(event["m"]) * _scores(header), told)
     exact = 1 + ball(2).sqrt() * n * (BLOCK + 16) * ball(UNIT)
     needed = exact
     if noise == "gaussian":
@@ -149,8 +175,14 @@ def matrix_numbers(release: str, event: Record, facts: FileFacts, grid: int | No
     yield from _noise(release, event, entries)
     kept = header["matrices"]["noise"]
     told = "the noise of the matrices is the charged one"
-    yield fact(release, "noise of the matrices", kept["scale"], kept["scale"] == event["scale"], told)
+    yield fact(
+        release, "noise of the matrices", kept["scale"], kept["scale"] == event["scale"], told
+    )
     if grid is not None:
         yield _mean_grid(release, event, ball(n), needed, grid, entries)
-    told = "in the units of the rows: the loss is not in the file"
-    yield stated(release, "unit of the matrices", header["matrices"]["sensitivity"], told)
+    told = "entries of both matrices"
+    yield fact(release, "numbers", kept["dimension"], kept["dimension"] == entries, told)
+    told = "the ridge of the file"
+    right = header["regularization"] == event["regularization"]
+    yield fact(release, "regularization", event["regularization"], right, told)
+    yield pair_number(release, event, facts)

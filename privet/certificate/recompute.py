@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from privet.certificate.declared_rows import declared_rows
 from privet.certificate.file_facts import FileFacts, Record, read_facts
 from privet.certificate.fit_numbers import FitFacts, fit_numbers
 from privet.certificate.kernel_numbers import KERNEL_RELEASES, KernelFacts, kernel_numbers
+from privet.certificate.loss_bounds import MARGINS
 from privet.certificate.mean_numbers import (
     histogram_numbers,
     matrix_numbers,
@@ -26,7 +28,7 @@ from privet.errors import DataError
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """One release of a file: its event, its place among those of its mechanism, its grid."""
 
     name: str
@@ -52,7 +54,7 @@ def _numbers(facts: FileFacts) -> Iterator[Number]:
     parts = _parts(facts)
     for part in parts:
         yield from _decided(part.name, _part_numbers(facts, part))
-        if part.event is not facts.event:
+        if len(parts) > 1:
             yield from _decided(part.name, _composed(part.name, part.event))
     yield from _decided("the whole", _whole(facts))
 
@@ -65,7 +67,7 @@ def _decided(name: str, numbers: Iterator[Number]) -> Iterator[Number]:
         yield stated(name, "the rest", None, f"cannot be decided here: {reason}")
 
 
-def _parts(facts: FileFacts) -> list[Part]:
+def _parts(facts: FileFacts) -> list[FilePart]:
     """The releases of an event; a sentence on numerics tells of stages first, then of the fit."""
     event, grids = facts.event, facts.grids
     events = event.get("parts") or [event]
@@ -80,17 +82,20 @@ def _parts(facts: FileFacts) -> list[Part]:
         place = seen.get(one["mechanism"], 0)
         seen[one["mechanism"]] = place + 1
         label = one["mechanism"] if place == 0 else f"{one['mechanism']} {place + 1}"
-        found.append(Part(label, one, place, grid))
+        found.append(FilePart(label, one, place, grid))
     return found
 
 
 # -- one release -----------------------------------------------------------------------------------
 
 
-def _part_numbers(facts: FileFacts, part: Part) -> Iterator[Number]:
+def _part_numbers(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     mechanism = part.event["mechanism"]
+    if mechanism not in FITS and part.event["share"] != 1.0:
+        yield fact(part.name, "share", part.event["share"], False, "there is no gap to pay for")
     if mechanism in SEARCHES:
         yield from search_numbers(part.name, part.event, facts)
+        yield from _chosen(facts, part)
     elif mechanism in KERNEL_RELEASES:
         rows = declared_rows(facts)
         yield from kernel_numbers(KernelFacts(part.name, part.event, rows, facts, part.grid))
@@ -100,29 +105,68 @@ def _part_numbers(facts: FileFacts, part: Part) -> Iterator[Number]:
         raise Undecided(f"the mechanism {mechanism!r} is not known here")
 
 
-def _fit(facts: FileFacts, part: Part) -> Iterator[Number]:
+FITS = ("objective",)
+
+
+def _chosen(facts: FileFacts, part: FilePart) -> Iterator[Number]:
+    """The fit that a search chose, where the file keeps its event."""
+    kept = facts.constants.get("fit")
+    if kept is None:
+        raise Undecided("an older file does not keep the numbers of the chosen fit")
+    budget, claim = facts.parameters["budget"], kept["claim"]
+    told = "the chosen fit's claim is its declared budget"
+    yield fact("chosen fit", "budget", kept["n"], budget == claim, told)
+    inner = FileFacts(
+        facts.kind,
+        {**facts.header, "guarantee": {**facts.guarantee, "event": kept}},
+        facts.lines,
+        facts.arrays,
+    )
+    for one in _parts(inner):
+        chosen = FilePart(f"chosen fit: {one.name}", one.event, one.place, one.grid)
+        yield from _part_numbers(inner, chosen)
+    yield composition("chosen fit", claim, kept["curves"])
+    yield fact("chosen fit", "rows", kept["n"], *_rows_of_a_fit(part.event, int(kept["n"])))
+
+
+def _rows_of_a_fit(search: Record, rows: int) -> tuple[bool, str]:
+    """Of the search's rows those that do not validate, or a part of them."""
+    n, held = int(search["n"]), int(search["m"])
+    if search["mechanism"] == "partition search":
+        return rows + held <= n, "a part of the search's rows, beside those that validate"
+    if search["mechanism"] == "search with public validation":
+        return rows == n, "all of the search's rows"
+    return rows in (n, n - held), "the search's rows without those that validate"
+
+
+def _fit(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     rows = declared_rows(facts)
     calibration = facts.parameters.get("calibration")
     if calibration not in (None, "exact", "wang2018", "chaudhuri2011"):
         raise Undecided(f"the calibration {calibration!r} is not known here")
-    return fit_numbers(FitFacts(part.name, part.event, rows, facts.parameters, part.grid))
+    yield from fit_numbers(
+        FitFacts(part.name, part.event, rows, facts.parameters, part.grid, facts.constants)
+    )
+    coef = facts.arrays.get("coef_")
+    if coef and part.grid is not None and rows.loss.name in MARGINS:
+        told = "every released coefficient is a whole number of steps of the grid"
+        whole = all(math.ldexp(weight, -part.grid).is_integer() for weight in coef)
+        yield fact(part.name, "coefficients", len(coef), whole, told)
 
 
-def _histogram(facts: FileFacts, part: Part) -> Iterator[Number]:
-    cells = int(part.event["m"])
+def _histogram(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     tables = [_flat(table) for table in facts.header.get("counts", {}).values()]
-    same = [table for table in tables if len(table) == cells]
-    events = [one for one in facts.event.get("parts") or [facts.event] if int(one["m"]) == cells]
-    place = next((i for i, one in enumerate(events) if one is part.event), 0)
-    counts = same[place] if place < len(same) else None
+    counts = tables[part.place] if part.place < len(tables) else None
     return histogram_numbers(part.name, part.event, counts, part.grid)
 
 
 def _flat(value: Any) -> list[float]:
-    return [number for each in value for number in _flat(each)] if isinstance(value, list) else [value]
+    return (
+        [number for each in value for number in _flat(each)] if isinstance(value, list) else [value]
+    )
 
 
-def _moments(facts: FileFacts, part: Part) -> Iterator[Number]:
+def _moments(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     if facts.kind != "model":
         raise Undecided("the file does not keep the declarations of these means")
     queries = mean_queries(facts)
@@ -131,14 +175,14 @@ def _moments(facts: FileFacts, part: Part) -> Iterator[Number]:
     return moments_numbers(part.name, part.event, queries[part.place], part.grid)
 
 
-def _matrix(facts: FileFacts, part: Part) -> Iterator[Number]:
+def _matrix(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     if facts.kind != "intervals":
         raise Undecided("the file does not keep the matrices")
     return matrix_numbers(part.name, part.event, facts, part.grid)
 
 
 #: The mechanisms that are known here, beside searches and answers from a kernel.
-RELEASES: dict[str, Callable[[FileFacts, Part], Iterator[Number]]] = {
+RELEASES: dict[str, Callable[[FileFacts, FilePart], Iterator[Number]]] = {
     "output": _fit,
     "objective": _fit,
     "histogram": _histogram,
@@ -148,6 +192,9 @@ RELEASES: dict[str, Callable[[FileFacts, Part], Iterator[Number]]] = {
 
 
 # -- the whole -------------------------------------------------------------------------------------
+
+
+DESCRIBED = ("scale", "sensitivity", "share", "n", "m", "regularization")
 
 
 def _composed(name: str, event: Record) -> Iterator[Number]:
@@ -164,6 +211,9 @@ def _whole(facts: FileFacts) -> Iterator[Number]:
         yield fact(name, "curves", len(event["curves"]), event["curves"] == curves, told)
         told = "all parts have the same rows"
         yield fact(name, "rows", event["n"], {part["n"] for part in parts} == {event["n"]}, told)
+        told = "the numbers of the whole are those of one of its parts"
+        right = any(all(event[key] == part[key] for key in DESCRIBED) for part in parts)
+        yield fact(name, "noise scale", event["scale"], right, told)
     if "n" in facts.header and facts.kind != "intervals":
         told = "the file's own number of rows"
         yield fact(name, "rows", event["n"], facts.header["n"] == event["n"], told)
@@ -183,9 +233,7 @@ def _declared(facts: FileFacts) -> Iterator[Number]:
             told = "the declared budget"
             right = budget.get("kind") == event["claim"]["kind"] and number in budget
             if right:
-                yield equal(
-                    "the whole", number, event["claim"][number], ball(budget[number]), told
-                )
+                yield equal("the whole", number, event["claim"][number], ball(budget[number]), told)
             else:
                 yield fact("the whole", number, event["claim"][number], False, told)
 
@@ -193,13 +241,13 @@ def _declared(facts: FileFacts) -> Iterator[Number]:
 def _group(facts: FileFacts) -> Iterator[Number]:
     """What the claim is worth to a person with several rows."""
     size, claim = int(facts.guarantee["group"]), facts.event["claim"]
+    rows = str(facts.guarantee["unit"]).startswith("one row of the ")
+    told = "rows that a unit of the promise can have"
+    yield fact("the whole", "rows of a unit", size, size == 1 if rows else size >= 1, told)
     if size == 1:
         return
     told = f"for a person with {size} rows; recomputed from the claim for one row"
-    if "rho" in claim:
-        cost = size**2 * ball(claim["rho"])
-    else:
-        cost = size * ball(claim["epsilon"])
+    cost = size**2 * ball(claim["rho"]) if "rho" in claim else size * ball(claim["epsilon"])
     value = float(cost.mid())
     yield at_most("the whole", "amount for a person", value, cost, told)
     if "delta" in claim:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from privet.certificate.balls import Ball, above, ball, gamma_quantile, larger, smaller
+from privet.certificate.balls import Ball, above, ball, gamma_quantile, smaller
 from privet.certificate.declared_rows import DeclaredRows
 from privet.certificate.verdicts import Number, Undecided
 
@@ -25,17 +25,17 @@ def lost(terms: int) -> Ball:
     return share / (1 - share)
 
 
-def minimizer_norm(rows: DeclaredRows, n: int, lam: Ball, noise: Ball) -> Ball:
+def minimizer_norm(declared: DeclaredRows, n: int, lam: Ball, noise: Ball) -> Ball:
     """No minimizer is longer, for a linear term ``|b| <= noise``."""
-    slope, beta = rows.loss.slope * rows.norm, noise / n
-    by_value = beta / lam + ((beta / lam) ** 2 + 2 * rows.loss.at_zero / lam).sqrt()
+    slope, beta = declared.loss.slope * declared.norm, noise / n
+    by_value = beta / lam + ((beta / lam) ** 2 + 2 * declared.loss.at_zero / lam).sqrt()
     return smaller((slope + beta) / lam, by_value)
 
 
-def gradient_floor(rows: DeclaredRows, n: int, m: int, lam: Ball, noise: Ball) -> Ball:
+def gradient_floor(declared: DeclaredRows, n: int, m: int, lam: Ball, noise: Ball) -> Ball:
     """How far a computed gradient can be from the exact one."""
-    loss, R, u = rows.loss, rows.norm, ball(UNIT)
-    slope, radius = loss.slope * R, 2 * minimizer_norm(rows, n, lam, noise)
+    loss, R, u = declared.loss, declared.norm, ball(UNIT)
+    slope, radius = loss.slope * R, 2 * minimizer_norm(declared, n, lam, noise)
     scores = loss.curvature * R**2 * lost(m + loss.classes + 8) * radius
     slopes = 8 * loss.classes * u * (slope + loss.curvature * loss.offset * R)
     rest = 4 * u * (lam * radius + noise / n + slope)
@@ -78,9 +78,7 @@ def grid_number(
         wanted = min(wanted, most)
     why = "exponent of the grid, from the public size of the noise"
     right = claimed == wanted
-    return Number(
-        release, "grid", float(claimed), float(wanted), float(wanted), right, why
-    )
+    return Number(release, "grid", float(claimed), float(wanted), float(wanted), right, why)
 
 
 def widened(sensitivity: Ball, exponent: int, p: int) -> Ball:
@@ -98,5 +96,3 @@ def noise_scale(noise: str, sensitivity: Ball, curve: dict[str, float]) -> Ball:
     if noise == "gaussian" and "rho" in curve:
         return sensitivity / (2 * ball(curve["rho"])).sqrt()
     raise Undecided(f"the noise {noise!r} is not known here")
-
-

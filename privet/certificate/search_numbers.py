@@ -1,8 +1,8 @@
 """The numbers of a search, from its event and from the budget of the model that was chosen.
 
-    disjoint parts    a fit and the selection may each cost the whole            search.proof.md
-    random stopping   (2 + eta) eps_run, or the curve of the runs
-    public choice     equal shares
+disjoint parts    a fit and the selection may each cost the whole            search.proof.md
+random stopping   (2 + eta) eps_run, or the curve of the runs
+public choice     equal shares
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterator
 from privet.certificate.balls import Ball, ball
 from privet.certificate.compositions import composition
 from privet.certificate.file_facts import FileFacts, Record
-from privet.certificate.verdicts import Number, Undecided, at_least, at_most, fact, stated
-
-LOST = "the numbers of the chosen fit itself are not in the file: its event is the search's"
+from privet.certificate.verdicts import Number, Undecided, at_least, at_most, fact
 
 
 def search_numbers(release: str, event: Record, facts: FileFacts) -> Iterator[Number]:
@@ -29,7 +27,6 @@ def search_numbers(release: str, event: Record, facts: FileFacts) -> Iterator[Nu
         "a replaced row changes a number of mistakes by one",
     )
     yield from SEARCHES[event["mechanism"]](release, event, facts.parameters["budget"])
-    yield stated(release, "chosen fit", None, f"cannot be decided here: {LOST}")
 
 
 def _parts(release: str, event: Record, part: Record) -> Iterator[Number]:
@@ -37,6 +34,8 @@ def _parts(release: str, event: Record, part: Record) -> Iterator[Number]:
     whole = _whole_curve(part)
     number = composition(release, event["claim"], [whole])
     yield _named(number, "budget of a fit")
+    told = "the curve of the whole is that of one part"
+    yield fact(release, "curve", len(event["curves"]), event["curves"] == [whole], told)
     epsilon = 2 / ball(event["scale"])
     if event["noise"] == "permute-and-flip":
         cost, limit = epsilon, part.get("epsilon")
@@ -73,6 +72,10 @@ def _public(release: str, event: Record, part: Record) -> Iterator[Number]:
     count = max(round(claim[name] / part[name]), 1)
     told = f"{count} equal shares are the whole"
     yield at_most(release, "budget of a fit", claim[name], count * ball(part[name]), told)
+    told = "the curve of the whole covers all shares"
+    (curve,) = event["curves"]
+    paid = curve["loss"] if name == "epsilon" else curve["rho"]
+    yield at_least(release, "curve", paid, count * ball(part[name]), told)
     used = abs(count * part[name] / claim[name] - 1.0) < 1e-6
     yield fact(release, "shares", count, used, "a whole number of shares")
 

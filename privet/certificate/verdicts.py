@@ -1,8 +1,8 @@
 """A number of a file beside what is certain about it.
 
-    holds            the claim is certainly on the safe side of what the theorem asks for
-    does not hold    certainly not
-    undecided        a fact is missing in the file, or a law is not known here; ``why`` says which
+holds            the claim is certainly on the safe side of what the theorem asks for
+does not hold    certainly not
+undecided        a fact is missing in the file, or a law is not known here; ``why`` says which
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from privet.certificate.balls import Ball, above, ball, below
 
-#: Claims are doubles: one that misses its bound by less than this share of it is the bound, rounded.
+#: Claims are doubles: one that misses its bound by less than this share is the bound, rounded.
 ROUNDED = 1e-12
 TAKEN = "taken from the file: nothing in it to recompute this from"
 
@@ -34,26 +34,38 @@ class Number:
     holds: bool | None
     why: str
 
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        if self.holds is not None:
+            return "holds" if self.holds else "does not hold"
+        if self.claimed is not None:
+            return "undecided" if self.why.startswith("cannot") else "taken"
+        return "undecided" if self.low is None else "recomputed"
+
     def to_json(self) -> dict[str, Any]:
         """Plain values; infinite ends are written as None."""
-        return {
+        plain = {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in asdict(self).items()
         }
+        return {**plain, "verdict": self.verdict}
 
     def told(self) -> str:
         """Claim and enclosure in one line."""
         claimed = "" if self.claimed is None else f"claimed {self.claimed:.10g}, "
-        sides = "" if self.low is None else f"certified {_enclosure(self.low, self.high)}: "
+        sides = "" if self.low is None else f"certified {self.certified()}: "
         return f"{claimed}{sides}{self.why}"
 
-
-def _enclosure(low: float, high: float | None) -> str:
-    if high is None:
-        return f"at least {low:.10g}"
-    if f"{low:.10g}" == f"{high:.10g}":
-        return f"{low:.10g}"
-    return f"[{low:.10g}, {high:.10g}]"
+    def certified(self) -> str:
+        """The enclosure; one number where ten digits do not tell its ends apart."""
+        if self.low is None:
+            return ""
+        if self.high is None:
+            return f"at least {self.low:.10g}"
+        if f"{self.low:.10g}" == f"{self.high:.10g}":
+            return f"{self.low:.10g}"
+        return f"[{self.low:.10g}, {self.high:.10g}]"
 
 
 def at_least(

@@ -1,7 +1,8 @@
 """``privet verify``: is a released file what it says? Each check by itself, with its verdict.
 
 A check is a function of the file that yields findings; ``CHECKS`` is the list of them. What needs a
-flag (``--ledger``, ``--key``) is not checked without it.
+flag (``--ledger``, ``--key``) is not checked without it. Then every number of the promise is
+computed a second time, by ``privet.certificate``, which shares no code with what computed it first.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import typer
 
 from privet._untrusted import parsed_json, read_whole
 from privet.cli.options import Json, command, open_ledger
-from privet.cli.printing import as_json, facts
+from privet.cli.printing import as_json, facts, table
 
 if TYPE_CHECKING:
+    from privet.certificate.verdicts import Number
     from privet.ledger.binding import BindingFinding
     from privet.privacy.guarantee import Guarantee
 
@@ -159,20 +161,67 @@ def verify(
     signature: Annotated[
         Path | None, typer.Option(help="Where the signature is; default: FILE.sig.")
     ] = None,
+    recompute: Annotated[
+        bool, typer.Option(help="Compute every number of the promise a second time.")
+    ] = True,
     json: Json = False,
 ) -> None:
-    """Check a released file: that it is whole, was paid for, and was signed.
+    """Check a released file: its promise recomputed, that it was paid for, and signed.
 
-    Each check says whether it holds, fails, or cannot be known. Exit code 1 if one fails.
+    Every number of the promise is computed a second time from the file's public facts, in ball
+    arithmetic (extra verify). Each check says whether it holds, fails, or cannot be known. Exit
+    code 1 if one fails.
     """
     asked = Asked(file, released_file(file), ledger, key, signature)
     found = [finding for check in CHECKS for finding in check(asked)]
+    numbers = _recomputed(file) if recompute else []
     if json:
-        as_json([{**each._asdict(), "verdict": VERDICTS[each.holds]} for each in found])
+        plain = [{**each._asdict(), "verdict": VERDICTS[each.holds]} for each in found]
+        as_json([*plain, *(_number(each) for each in numbers)])
     else:
         facts([(each.check.capitalize(), f"{VERDICTS[each.holds]}: {each.told}") for each in found])
-    if any(each.holds is False for each in found):
+        _show(numbers)
+    verdicts = [each.holds for each in found] + [each.holds for each in numbers]
+    if False in verdicts:
         raise typer.Exit(1)
+
+
+# -- the second computation ----------------------------------------------------------------------
+
+
+def _recomputed(file: Path) -> list[Number]:
+    from privet.certificate.recompute import recompute
+
+    return recompute(file)
+
+
+def _number(number: Number) -> dict[str, Any]:
+    """A number for programs: claim, certified enclosure, verdict."""
+    check = f"{number.release}: {number.name}"
+    return {"check": check, **number.to_json(), "told": number.told()}
+
+
+def _show(numbers: list[Number]) -> None:
+    """One line for each number; reasons where it does not hold or cannot be known."""
+    if not numbers:
+        return
+    rows = [
+        (
+            each.release,
+            each.name,
+            "" if each.claimed is None else f"{each.claimed:.9g}",
+            each.certified(),
+            each.verdict,
+        )
+        for each in numbers
+    ]
+    typer.echo()
+    table(("Release", "Number", "Claimed", "Certified", "Verdict"), rows, ("Claimed",))
+    typer.echo()
+    for each in numbers:
+        if not each.holds:
+            name = f"{each.release}, {each.name}"
+            facts([(f"{name}:", each.why)], width=len(name) + 1)
 
 
 def register(app: typer.Typer) -> None:

@@ -166,6 +166,10 @@ def guarantee_of(moments: SecondMoments, design: MatrixDesign, model: Guarantee)
         assumptions=(*model.assumptions, WORD_OF_THE_CALLER),
         receipt=None,
         released=today(),
+        constants={
+            "loss": moments.risk.loss.declared(),
+            "norm_bound": moments.risk.norm_bound,
+        },
     )
 
 

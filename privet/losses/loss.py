@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,10 @@ class Loss(ABC):
     def assumption(self) -> str:
         """What the bounds assume about the features beyond their norm; empty if nothing."""
         return ""
+
+    def declared(self) -> dict[str, Any]:
+        """Its name and parameters as plain values, for files."""
+        return {"name": self.name, **asdict(self)}
 
     # -- public facts --------------------------------------------------------------------------
 

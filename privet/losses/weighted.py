@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,10 @@ class Weighted(Loss):
     def assumption(self) -> str:
         """As the base loss."""
         return self.base.assumption
+
+    def declared(self) -> dict[str, Any]:
+        """Those of the base loss, and the weights."""
+        return {**self.base.declared(), "weights": list(self.weights)}
 
     @property
     def largest(self) -> float:

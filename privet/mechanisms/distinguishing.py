@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import gammainccinv
@@ -85,6 +85,11 @@ class DistinguishingDesign(ReleaseDesign):
         """The noise of one choice from the net: the exponential mechanism at ``eps0``."""
         scale = 2.0 * self.minimizer.score_sensitivity / self.epsilon
         return Gumbel(scale, self.space.points)
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """How many rounds there are, and the epsilon at which a point is drawn."""
+        return {"rounds": self.rounds, "point_epsilon": self.epsilon}
 
     @property
     def draws(self) -> tuple[Draw, ...]:

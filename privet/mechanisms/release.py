@@ -92,6 +92,11 @@ class ReleaseDesign(ABC):
     event: Event
 
     @property
+    def constants(self) -> dict[str, Any]:
+        """Public numbers that the event does not have, as plain values for files."""
+        return {}
+
+    @property
     @abstractmethod
     def draws(self) -> tuple[Draw, ...]:
         """Every draw that the run will make."""
@@ -132,6 +137,12 @@ class Design(ReleaseDesign):
     def parameters(self) -> int:
         """Length of the released vector."""
         return self.risk.parameters(self.m)
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """How near to the minimum the release is, and the noise that pays for the rest."""
+        gap = {} if self.gap is None else {"gap_scale": self.gap.scale}
+        return {"tolerance": self.tolerance, **gap}
 
     @property
     def draws(self) -> tuple[Draw, ...]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -89,6 +89,11 @@ class SparseVectorDesign(ReleaseDesign):
     def comparison(self) -> Comparison:
         """The noise of one comparison."""
         return Comparison(4.0 * self.minimizer.score_sensitivity / self.epsilon, 1)
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """How many epochs there are, and the noise of a released answer."""
+        return {"epochs": self.epochs, "answer_scale": self.numeric.scale}
 
     @property
     def draws(self) -> tuple[Draw, ...]:

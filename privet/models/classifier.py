@@ -213,7 +213,8 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         self.classes_ = fit.classes
         self.regularization_ = release.event.regularization
         numerics = fit.planned.stages.numerics(release.numerics, release.event.n)
-        self.guarantee_ = Guarantee(fit.event, numerics, self._assumptions())
+        constants = fit.design.constants
+        self.guarantee_ = Guarantee(fit.event, numerics, self._assumptions(), constants=constants)
 
     # -- predicting ----------------------------------------------------------------------------
 

@@ -64,6 +64,9 @@ class Guarantee:
     receipt: Receipt | None = None  # where the ledger stood when the release was settled
     #: the day of the release; None for a file from before it was recorded
     released: str | None = field(default_factory=today, compare=False)
+    #: public numbers of the design that the event does not have, as plain values: what a third
+    #: party needs to recompute it
+    constants: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def budget(self) -> Budget:
@@ -136,6 +139,7 @@ class Guarantee:
             "group": self.group,
             "receipt": None if self.receipt is None else self.receipt.to_json(),
             "released": self.released,
+            **({"constants": dict(self.constants)} if self.constants else {}),
         }
 
 
@@ -160,6 +164,7 @@ def guarantee_from_json(record: dict[str, Any]) -> Guarantee:
         group=_rows(record["group"]),
         receipt=None if (kept := record.get("receipt")) is None else receipt_from_json(kept),
         released=None if (day := record.get("released")) is None else str(day),
+        constants=dict(record.get("constants", {})),
     )
 
 

@@ -232,7 +232,10 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
     ) -> None:
         model = chosen.model
         assumptions = (*model.guarantee_.assumptions, f"the list of {len(candidates)} candidates")
-        self.guarantee_ = Guarantee(event, model.guarantee_.numerics, assumptions)
+        chosen_fit = {"fit": model.guarantee_.event.to_json(), **model.guarantee_.constants}
+        self.guarantee_ = Guarantee(
+            event, model.guarantee_.numerics, assumptions, constants=chosen_fit
+        )
         model.guarantee_ = self.guarantee_
         for name in ("n_features_in_", "feature_names_in_"):  # it was fitted on a plain array
             if hasattr(first, name):

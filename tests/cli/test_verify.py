@@ -30,7 +30,11 @@ def paid(tmp_path: Path) -> Path:
 def told(*arguments: Any, code: int) -> dict[str, str]:
     result = run("verify", *arguments, "--json")
     assert result.exit_code == code, result.output
-    return {each["check"]: each["verdict"] for each in json.loads(result.stdout)}
+    return {
+        each["check"]: each["verdict"]
+        for each in json.loads(result.stdout)
+        if "release" not in each  # a recomputed number
+    }
 
 
 def changed(path: Path, **attributes: Any) -> Path:

@@ -83,7 +83,8 @@ ROOMS: dict[str, set[str]] = {
     "planning": BELOW_USES,
     "tuning": BELOW_USES | {"evaluation", "inference"},
     "report": BELOW_EDGES,
-    "cli": BELOW_EDGES | {"report", "service"},
+    "certificate": {"errors"},  # it computes a second time, and shares nothing
+    "cli": BELOW_EDGES | {"certificate", "report", "service"},
     "service": BELOW_EDGES | {"report"},
     "__main__": {"cli"},
 }

@@ -45,7 +45,9 @@ def interactive(name: str, kernel: Any, budget: Any) -> None:
         answers = {name: model.answer(z) for name, z in asked.items()}
         event = model.guarantee_.event
         if event.mechanism == "output":  # few explicit features: a vector is released once
-            return published(event, answers, [added(event, 3)], linear=tuple(asked), released=(model,))
+            return published(
+                event, answers, [added(event, 3)], linear=tuple(asked), released=(model,)
+            )
         # the path is a floating-point Gaussian process: one normal for each answer
         claim = [Draw("gaussian", event.scale, 1, len(z)) for z in asked.values()]
         return published(event, answers, claim, linear=("first",), released=(model,))

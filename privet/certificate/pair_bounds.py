@@ -1,0 +1,118 @@
+"""What one row can add to the Hessian and to the covariance of gradients, enclosed.
+
+    S >= sqrt2 R^2 B/n,  B = max sqrt(eta^2 |h|_F^2 + |g|^4) over scores of norm at most R |W|
+
+Written from ``matrix.proof.md``, steps 1 to 3.
+"""
+
+from __future__ import annotations
+
+from flint import arb_mat
+
+from privet.certificate.balls import Ball, ball, larger, ratio, smaller, total
+from privet.certificate.declared_rows import recorded_loss
+from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.loss_bounds import RowLoss
+from privet.certificate.verdicts import Number, Undecided, at_least, stated
+
+CELLS = 256
+
+
+def pair_number(release: str, event: Record, facts: FileFacts) -> Number:
+    """The unit in which the matrices were released, at the released parameters."""
+    claimed, constants = facts.header["matrices"]["sensitivity"], facts.constants
+    name = "unit of the matrices"
+    if "loss" not in constants:
+        return stated(release, name, claimed, "cannot be decided here: an older file has no loss")
+    loss, R = recorded_loss(constants["loss"]), ball(constants["norm_bound"])
+    layout = facts.header["geometry"]
+    column = layout.get("constant") or (layout["bound"] if layout["intercept"] else 0.0)
+    declared = (ball(layout["bound"]) ** 2 + ball(column) ** 2).sqrt()
+    reach = larger(R, declared) * _spectral_norm(facts.header["theta"], loss.scores)
+    row = joint_bound(loss, ball(facts.header["matrices"]["eta"]), reach)
+    needed = ball(2).sqrt() * larger(R, declared) ** 2 * row / int(event["n"])
+    told = "sqrt2 R^2 B/n at the released parameters"
+    return at_least(release, name, claimed, needed, told, 0.01)
+
+
+def _spectral_norm(theta: list[float], scores: int) -> Ball:
+    """The largest singular value of the weights, one row for each score."""
+    m = len(theta) // scores
+    rows = [[ball(x) for x in theta[k * m : (k + 1) * m]] for k in range(scores)]
+    if scores == 1:
+        return total(x * x for x in rows[0]).sqrt()
+    gram = [[total(x * z for x, z in zip(a, b, strict=True)) for b in rows] for a in rows]
+    try:
+        top = ball(0)
+        for value in arb_mat(gram).eig():
+            top = larger(top, value.real)
+    except ValueError as error:
+        raise Undecided("the eigenvalues of the released weights lie too close together") from error
+    return top.sqrt()
+
+
+def joint_bound(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    """``B``; a class weight ``w`` turns it into ``w^2 B(eta/w)``."""
+    w = ball(loss.weight)
+    return w * w * BOUNDS[loss.name](loss, eta / w, reach)
+
+
+def _logistic(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    """``max p sqrt(eta^2 (1-p)^2 + p^2)`` up to ``p = 1/(1 + exp(-reach))``."""
+    most = 1 / (1 + (-reach).exp())
+
+    def size(p: Ball) -> Ball:
+        return p * (eta * eta * (1 - p) ** 2 + p * p).sqrt()
+
+    square = eta * eta
+    if square < 8:
+        return size(most)
+    root = square / (4 * (square + 1)) * (3 - (1 - 8 / square).nonnegative_part().sqrt())
+    return larger(size(most), size(smaller(root, most)))
+
+
+def _huber(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    return ((eta / (2 * ball(loss.h))) ** 2 + 1).sqrt()
+
+
+def _smooth(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    """In each cell of ``w`` the better ends of both; never below a value at one point."""
+    best, c = ball(0), 3 / (4 * ball(loss.h))
+    for i in range(CELLS):
+        w = ratio(2 * i + 1, 2 * CELLS)
+        slope = ratio(1, 2) + 3 * w / 4 - w**3 / 4
+        best = larger(best, ((eta * c * (1 - w * w)) ** 2 + slope**4).sqrt())
+    return best
+
+
+def _softmax(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    """A quadratic in ``s = sum p_c^2`` at the largest chance ``r`` of the wrong classes."""
+    C, root2 = loss.classes, ball(2).sqrt()
+    if C == 2:
+        return 2 * _logistic(loss, eta, root2 * reach)
+    odds = (C - 1) * (root2 * reach).exp()
+    r = odds / (1 + odds)
+    square, top = eta * eta, (1 - r) ** 2 + r * r
+
+    def size(s: Ball) -> Ball:
+        return (square * s * (1 - s) + (s + 2 * r - 1) ** 2).sqrt()
+
+    ends = larger(size(ball(0)), size(top))
+    if square <= 1:
+        return ends
+    middle = (square + 2 * (2 * r - 1)) / (2 * (square - 1))
+    return larger(ends, size(smaller(larger(middle, ball(0)), top)))
+
+
+def _joint_huber(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    C, t = loss.classes, 1 / (2 * ball(loss.h))
+    return ((eta * t) ** 2 * (C * C + C - 2) + ball(C * (C - 1)) ** 2).sqrt()
+
+
+BOUNDS = {
+    "logistic": _logistic,
+    "huber": _huber,
+    "smooth_hinge": _smooth,
+    "softmax": _softmax,
+    "joint_huber": _joint_huber,
+}

@@ -1,0 +1,70 @@
+"""Whatever Privet writes today is accepted, and every number of it is decided or named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from privet import LinearSVC, LogisticRegression, PureDP
+from privet.certificate.recompute import recompute
+from privet.certificate.verdicts import Number
+from tests.certificate.released import WRITTEN, Opened, failed, files, save_and_recompute
+from tests.laws.releases.registry import people, quiet
+
+#: What no file can prove: the ridge is a choice, and the determinant alone is told for information.
+OPEN = {"regularization", "Jacobian term"}
+
+
+def undecided(numbers: list[Number]) -> set[str]:
+    return {each.name for each in numbers if each.holds is None}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written_is_accepted(name: str) -> None:
+    for path in files(name):
+        found = recompute(path)
+        assert failed(found) == []
+        assert undecided(found) <= OPEN
+        assert sum(each.holds is True for each in found) >= 5
+
+
+@pytest.mark.parametrize("calibration", ["exact", "wang2018", "chaudhuri2011"])
+@pytest.mark.parametrize("model", [LogisticRegression, LinearSVC])
+def test_every_calibration_is_accepted(model: type, calibration: str, tmp_path: Path) -> None:
+    x, y = people()
+    with quiet():
+        made = model(PureDP(2.0), calibration=calibration, norm_bound=3.0).fit(x, y)
+    assert failed(save_and_recompute(made, tmp_path / "m")) == []
+
+
+@pytest.mark.parametrize("name", ["logistic objective pure", "ball pure", "sparse zcdp"])
+def test_a_file_without_constants_is_undecided_where_they_are_needed(
+    name: str, tmp_path: Path
+) -> None:
+    """Older files have none: what needs them is said to be open, and is not accepted."""
+    opened = Opened(files(name)[0])
+    found = recompute(opened.changed(tmp_path / "old", ("guarantee", "constants"), {}))
+    assert failed(found) == []
+    assert undecided(found) - OPEN or any(each.verdict == "recomputed" for each in found)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("guarantee", "event", "mechanism"), "of tomorrow"),
+        (("guarantee", "event", "noise"), "of tomorrow"),
+        (("guarantee", "event", "curves", 0, "kind"), "of tomorrow"),
+        (("guarantee", "event", "claim", "kind"), "of tomorrow"),
+        (("parameters", "calibration"), "of tomorrow"),
+        (("parameters", "domain"), {"blocks": []}),
+        (("model",), "ModelOfTomorrow"),
+    ],
+)
+def test_an_unknown_law_is_never_accepted(
+    place: tuple[str, ...], value: str, tmp_path: Path
+) -> None:
+    opened = Opened(files("logistic objective pure")[0])
+    found = recompute(opened.changed(tmp_path / "new", place, value))
+    open_ones = [each for each in found if each.verdict == "undecided"]
+    assert failed(found) or any("not known here" in each.why for each in open_ones)
