@@ -92,5 +92,6 @@ def _text(raw: bytes) -> FileFacts:
     except ValueError:
         lines = [json.loads(line.partition(b"\t")[0]) for line in raw.split(b"\n") if line]
         return FileFacts("answers", lines[0], tuple(lines[1:]))
-    kind = {"privet-intervals-1": "intervals", "privet-evaluation": "evaluation"}
-    return FileFacts(kind[record["format"]], record)
+    kinds = {"privet-intervals": "intervals", "privet-evaluation": "evaluation"}
+    family = re.sub(r"-\d+$", "", record["format"])  # later versions keep these facts
+    return FileFacts(kinds[family], record)

@@ -44,9 +44,6 @@ def histogram_numbers(
     touched = 1
     if counts is None and cells > 1:
         raise Undecided("the file does not keep the table, nor how many cells a row is in")
-    if counts is not None:
-        told = "cells of the released table"
-        yield fact(release, "cells", cells, cells == len(counts), told)
     if counts is not None and cells > 1:
         share = math.fsum(counts) / n
         touched = max(round(share), 1)

@@ -155,9 +155,17 @@ def _fit(facts: FileFacts, part: FilePart) -> Iterator[Number]:
 
 
 def _histogram(facts: FileFacts, part: FilePart) -> Iterator[Number]:
+    cells = int(part.event["m"])
     tables = [_flat(table) for table in facts.header.get("counts", {}).values()]
-    counts = tables[part.place] if part.place < len(tables) else None
-    return histogram_numbers(part.name, part.event, counts, part.grid)
+    alike = [table for table in tables if len(table) == cells]
+    events = facts.event.get("parts") or [facts.event]
+    before = [one for one in events[: part.place] if int(one["m"]) == cells]
+    if tables and len(before) >= len(alike):
+        told = "cells: the file has no such table of counts"
+        yield fact(part.name, "cells", cells, False, told)
+        return
+    counts = alike[len(before)] if tables else None
+    yield from histogram_numbers(part.name, part.event, counts, part.grid)
 
 
 def _flat(value: Any) -> list[float]:
