@@ -35,6 +35,13 @@ def composition(release: str, claim: dict[str, Any], curves: Sequence[dict[str, 
         return _sum(release, claim["epsilon"], [c.pure() for c in costs], "epsilons add up")
     if claim["kind"] == "zcdp":
         return _sum(release, claim["rho"], [c.rho() for c in costs], "rhos add up")
+    if claim["kind"] == "gdp":
+        mus = [c.mu() for c in costs]
+        if any(mu is None for mu in mus):
+            return _sum(release, claim["mu"], mus, "")
+        told = "squares of the mus add up"
+        together = total(mu * mu for mu in mus if mu is not None).sqrt()
+        return at_most(release, "composition", claim["mu"], together, told)
     if claim["kind"] == "approx":
         return _approximate(release, claim["epsilon"], claim["delta"], costs)
     raise Undecided(f"the budget {claim['kind']!r} is not known here")

@@ -43,6 +43,10 @@ class CurveCost(ABC):
         """Rho of zCDP."""
         return None
 
+    def mu(self) -> Ball | None:
+        """Mu of Gaussian privacy."""
+        return None
+
     def renyi(self, order: Ball) -> Ball | None:
         """Renyi divergence of this order."""
         rho = self.rho()
@@ -68,6 +72,10 @@ class PureCost(CurveCost):
         """``loss^2/2``."""
         return self.loss**2 / 2
 
+    def mu(self) -> Ball:
+        """The Gaussian trade-off through the corner of the pure one: ``2 Phi^-1(p)``."""
+        return 2 * ball(2).sqrt() * (self.loss / 2).tanh().erfinv()
+
     def renyi(self, order: Ball) -> Ball:
         """Randomized response, the worst case; never above ``loss`` nor ``order loss^2/2``."""
         p = 1 / (1 + (-self.loss).exp())
@@ -86,6 +94,11 @@ class GaussianCost(CurveCost):
     def rho(self) -> Ball:
         """``rho``."""
         return self.variance
+
+    def mu(self) -> Ball:
+        """``D = sqrt(2 rho)``, and ``2 slack (1 + D exp(D^2/8))`` (``output.proof.md``)."""
+        D = self.shift
+        return D if self.slack <= 0 else D + 2 * self.slack * (1 + D * (D * D / 8).exp())
 
     @property
     def shift(self) -> Ball:

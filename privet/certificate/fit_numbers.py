@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from privet.certificate.balls import Ball, above, ball, below
 from privet.certificate.declared_rows import DeclaredRows
 from privet.certificate.file_facts import Record
+from privet.certificate.one_gaussian import is_dominated
 from privet.certificate.rounding import (
     coordinate_sd,
     gradient_floor,
@@ -25,6 +26,7 @@ from privet.certificate.rounding import (
     widened,
 )
 from privet.certificate.verdicts import (
+    ROUNDED,
     Number,
     Undecided,
     at_least,
@@ -180,6 +182,9 @@ def _laplace_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
 
 def _gaussian_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
     """The curve's shift and curvature are those of the facts."""
+    if main["kind"] == "gaussian":
+        yield _dominated(fit, main)
+        return
     if main["kind"] != "objective_gaussian":
         raise Undecided(f"the curve {main['kind']!r} is not known here for objective perturbation")
     loss, name = fit.rows.loss, fit.release
@@ -196,6 +201,21 @@ def _gaussian_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
     yield at_least(name, "noise scale", fit.event["scale"], needed, "D R over the curve's shift")
 
 
+def _dominated(fit: FitFacts, main: Record) -> Number:
+    """The whole profile is below that of one Gaussian mechanism."""
+    loss = fit.rows.loss
+    if loss.classes != 2:
+        raise Undecided("no theorem puts more than two classes inside one Gaussian mechanism")
+    shift, k = fit.difference / ball(fit.event["scale"]), loss.curvature * fit.q
+    mu = (2 * ball(main["rho"])).sqrt() * (1 + ball(ROUNDED))
+    logistic = loss.name in ("logistic", "softmax")
+    told = "the profile at this scale and regularization is below the Gaussian mechanism's"
+    right = is_dominated(mu, shift, k, logistic=logistic)
+    if not right:
+        told = f"{told}: not shown at any of the points"
+    return fact(fit.release, "noise scale", fit.event["scale"], right, told)
+
+
 def _families(loss: str) -> tuple[str, ...]:
     """The theorems that cover a loss; that of all margin losses covers logistic loss too."""
     known = {"logistic": ("logistic", "margin"), "softmax": ("softmax",)}
@@ -210,11 +230,15 @@ def _gap(fit: FitFacts, main: Record, gap: list[Record]) -> Iterator[Number]:
         yield fact(name, "price of the gap", event["share"], False, told)
         return
     (price,), claim = gap, event["claim"]
-    amount = "rho" if claim["kind"] == "zcdp" else "epsilon"
-    paid = price.get("rho" if amount == "rho" else "loss")
+    paid = price.get("loss" if "epsilon" in claim else "rho")
     if paid is None or not paid > 0.0:
         raise Undecided(f"the curve {price['kind']!r} is not known here for the gap")
-    left = 1 - ball(paid) / ball(claim[amount])
+    whole = (
+        ball(claim["mu"]) ** 2 / 2
+        if "mu" in claim
+        else ball(claim.get("rho", claim.get("epsilon")))
+    )
+    left = 1 - ball(paid) / whole
     yield equal(name, "price of the gap", event["share"], left, "the share left to the main noise")
     yield _gap_noise(fit, price)
 

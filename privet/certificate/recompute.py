@@ -236,7 +236,7 @@ def _declared(facts: FileFacts) -> Iterator[Number]:
     budget = facts.parameters.get("budget", facts.header.get("budget"))
     if budget is None or event["mechanism"] in SEARCHES:
         return
-    for number in ("epsilon", "rho", "delta"):
+    for number in ("epsilon", "rho", "mu", "delta"):
         if number in event["claim"]:
             told = "the declared budget"
             right = budget.get("kind") == event["claim"]["kind"] and number in budget
@@ -255,7 +255,8 @@ def _group(facts: FileFacts) -> Iterator[Number]:
     if size == 1:
         return
     told = f"for a person with {size} rows; recomputed from the claim for one row"
-    cost = size**2 * ball(claim["rho"]) if "rho" in claim else size * ball(claim["epsilon"])
+    amount = claim.get("epsilon", claim.get("mu"))
+    cost = size**2 * ball(claim["rho"]) if amount is None else size * ball(amount)
     value = float(cost.mid())
     yield at_most("the whole", "amount for a person", value, cost, told)
     if "delta" in claim:
