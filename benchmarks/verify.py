@@ -1,6 +1,6 @@
 """How long a recomputation takes, beside a fit of 50,000 rows: processor time on one core.
 
-``python -m benchmarks.verify`` prints the table.
+``python benchmarks/verify.py`` prints the table.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ EXTRAS = {
 }
 NEEDED = list(map(Requirement, PROJECT["dependencies"]))
 #: packages under the names that they are imported by
-IMPORTED = {"sklearn": "scikit-learn", "dp_accounting": "dp-accounting"}
+IMPORTED = {"sklearn": "scikit-learn", "dp_accounting": "dp-accounting", "flint": "python-flint"}
 #: users bring these themselves: their frames are read, never made without being asked for
 GUESTS = {"pandas", "polars", "duckdb"}
 

@@ -11,12 +11,12 @@ import pytest
 
 from privet.certificate.recompute import recompute
 from privet.errors import PrivetError
-from tests.certificate.released import WRITTEN, Opened, failed, files
+from tests.certificate.released import WRITTEN, Opened, failed, files, has_unknown_noise
 
 Place = tuple[Any, ...]
 #: Numbers of an event, and factors that make the promise weaker than it says; n either way.
 EVENT = {
-    "scale": (0.5, 0.99),
+    "scale": (0.5, 0.9),
     "sensitivity": (0.5, 0.99),
     "regularization": (0.5, 0.9),
     "n": (0.5, 2),
@@ -66,6 +66,8 @@ def harmless(opened: Opened, place: Place) -> bool:
 @pytest.mark.parametrize("name", WRITTEN)
 def test_each_fact_that_weakens_the_promise_is_convicted(name: str, tmp_path: Path) -> None:
     for path in files(name):
+        if has_unknown_noise(path):
+            continue  # undecided, whatever is changed
         opened, tried = Opened(path), 0
         for place, value in weaker(opened):
             if harmless(opened, place):
