@@ -41,13 +41,22 @@ def weaker(opened: Opened) -> Iterator[tuple[Place, Any]]:
         for name, factors in EVENT.items():
             value = opened.at((*event, name))
             for factor in factors:
-                if value:
+                if value and not (name == "scale" and factor > 0.5 and has_room(opened, event)):
                     yield (*event, name), type(value)(value * factor)
         for inner in ("claim", *(("curves", i) for i in range(len(opened.at((*event, "curves")))))):
             place = (*event, inner) if isinstance(inner, str) else (*event, *inner)
             for name in AMOUNTS:
                 if opened.at((*place, name)):
                     yield (*place, name), opened.at((*place, name)) * 0.9
+
+
+def has_room(opened: Opened, event: Place) -> bool:
+    """Inside one Gaussian mechanism the calibration compares fewer tangents than are needed.
+
+    A scale that is a little smaller still is a theorem there.
+    """
+    objective = opened.at((*event, "mechanism")) == "objective"
+    return objective and opened.at((*event, "curves", 0, "kind")) == "gaussian"
 
 
 def harmless(opened: Opened, place: Place) -> bool:
