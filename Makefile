@@ -65,7 +65,9 @@ oldest: | $(VENV)/.tools
 	@$(TOOLS)/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
 		--editable '.[all]' --group oldest
 	@$(ONE_THREAD) $(OLDEST)/bin/python -m pytest -W default -n $(WORKERS) $(OLDEST_TESTS)
-OLDEST_TESTS := tests/test_store.py tests/test_seeded_releases.py tests/schema tests/ledger/test_ledger.py \
+# without tests/schema/test_encode.py, whose tables of endless numbers pandas cannot make with numpy 2.0
+OLDEST_TESTS := tests/test_store.py tests/test_seeded_releases.py tests/ledger/test_ledger.py \
+	tests/schema/test_csv.py tests/schema/test_containers.py tests/schema/test_toml.py \
 	tests/models/test_linear.py tests/cli/test_train_predict.py tests/cli/test_hostile.py tests/report
 
 clean:
