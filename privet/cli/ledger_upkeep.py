@@ -75,6 +75,10 @@ def adopt(
         list[Path] | None,
         typer.Option(help="A released file whose charge is not in the ledger: charged again."),
     ] = None,
+    excused: Annotated[
+        list[int] | None,
+        typer.Option("--except", help="A charge that counts as it stands, priced or not."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Go on with a copy of a ledger: a restored backup, a moved file, a promoted replica.
@@ -84,7 +88,7 @@ def adopt(
     verified, gets a new identity in an entry that tells of it, and is charged from here on.
     """
     ledger = open_ledger(place)
-    identity = ledger.adopt(reason, head)
+    identity = ledger.adopt(reason, head, excused=excused or ())
     again = [str(each) for each in lost or () if _charged_again(ledger, each)]
     if json:
         told = {"ledger": ledger.place, "identity": identity, "head": ledger.head()}

@@ -58,6 +58,9 @@ class Transaction(Protocol):
     def insert(self, entry: Entry) -> None:
         """Append an entry."""
 
+    def is_mine(self, number: int) -> bool:
+        """Whether whoever asks has written this entry; True where nobody is told apart."""
+
 
 class Account(NamedTuple):
     """Where an account stands."""
@@ -135,6 +138,11 @@ class Entries:
         """The reservation of a repeated key: of the same event, and not yet released."""
         if known.body_text != body or known.part != part:
             raise LedgerError(f"The key {known.key!r} was used for another release.")
+        if not self._transaction.is_mine(known.sequence):
+            raise LedgerError(
+                f"The key {known.key!r} was used by another login, whose charge pays for its own "
+                "release. Choose another key."
+            )
         if self.reservation(known.sequence).settled is not None:
             raise LedgerError(f"The release with key {known.key!r} was made already.")
         return known.sequence

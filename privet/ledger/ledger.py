@@ -24,7 +24,7 @@ from privet.ledger.store import (
     without_password,
 )
 from privet.ledger.stores import store_at
-from privet.ledger.verify import verify_entries
+from privet.ledger.verify import Replay, verify_entries
 from privet.ledger.witness import check_witness, witness_line
 from privet.privacy.budget import Budget
 from privet.privacy.event import Event
@@ -308,18 +308,24 @@ class Ledger:
                 entries.append(newest, "", "migrate", key=FORMAT, body=body, totals="[]")
         return found
 
-    def adopt(self, reason: str = "", head: str | Receipt | None = None) -> str:
+    def adopt(
+        self,
+        reason: str = "",
+        head: str | Receipt | None = None,
+        *,
+        excused: Container[int] = (),
+    ) -> str:
         """Go on with a copy, a restored backup or a promoted replica, which charges refuse.
 
         The ledger is verified, against ``head`` if one was kept. An entry tells where it came from
         and the ``reason``, for every reader to see, and gives it a new identity, which is returned:
         it is another ledger from here on. What was charged after the copy was made is not in it:
-        charge it again, for each release that was made since.
+        charge it again, for each release that was made since. ``excused`` is as in ``verify``.
         """
         if reason:
             checked_name("reason", reason)
         with self._store.adopting() as entries:
-            verify_entries(entries.pages(), head)
+            verify_entries(entries.pages(), head, Replay(excused))
             newest, identity = entries.newest(), drawn()
             told = {"from": None if newest is None else newest.ledger}
             body = canonical({**told, **({"reason": reason} if reason else {})})

@@ -56,6 +56,11 @@ class PostgresTransaction:
         line = json.dumps(dict(zip(COLUMNS, entry, strict=True)))
         self.connection.execute(self.connection.named(_APPEND), (line,))
 
+    def is_mine(self, number: int) -> bool:
+        """Whether this login has written the entry."""
+        query = f"SELECT author = session_user FROM {self.table} WHERE sequence = :number"
+        return self.rows(query, {"number": number}) == [(True,)]
+
 
 @dataclass(frozen=True)
 class PostgresStore:
@@ -142,6 +147,7 @@ class PostgresStore:
 
     def _create(self, connection: PostgresConnection) -> None:
         """The tables, unless they are there: the same ones that every query would find."""
+        self._expect_own(connection)
         if connection.tables == {ENTRIES, LEDGER}:
             return  # somebody who may not write could hold the lock below
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
@@ -153,6 +159,16 @@ class PostgresStore:
                 connection.execute(connection.named(statement))
         elif any(missing):
             raise LedgerError(FOREIGN.format(place=self.place))
+
+    def _expect_own(self, connection: PostgresConnection) -> None:
+        """Refuse tables and functions of another login, which may change what they do."""
+        for (owner,) in connection.execute(_OTHERS, {"schema": connection.schema}).fetchall():
+            raise LedgerError(
+                f"Tables or functions of the ledger at {self.place} belong to the login {owner!r}, "
+                "which could change every entry. If the ledger is that login's, open the account "
+                "as it, or after `privet ledger roles --apply`. If not, choose another schema, for "
+                "example ?options=-csearch_path%3Dledger."
+            )
 
     def _format(self, connection: PostgresConnection) -> str:
         """The format of the tables; another program's are refused."""
@@ -203,6 +219,15 @@ def _entries(connection: PostgresConnection) -> Entries:
 
 
 _WHERE = f"SELECT known.system, known.timeline, here.* FROM @.privet_ledger known, ({HERE}) here"
+# a role that logs nobody in is the owner that `privet ledger roles` makes
+_OTHERS = """
+SELECT DISTINCT r.rolname FROM pg_roles r JOIN (
+  SELECT relowner AS owner, relnamespace AS schema, relname AS name FROM pg_class
+  UNION SELECT proowner, pronamespace, proname FROM pg_proc
+) made ON made.owner = r.oid JOIN pg_namespace n ON n.oid = made.schema
+WHERE n.nspname = %(schema)s AND starts_with(made.name::text, 'privet_')
+  AND r.rolcanlogin AND r.rolname <> current_user
+"""
 _DURABLE = "SELECT pg_is_in_recovery(), current_setting('fsync')"
 _RULES = """
 SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),

@@ -23,10 +23,13 @@ from privet.privacy.compose import together
 from privet.privacy.curves import ConcentratedCurve, GaussianCurve, PureCurve
 from privet.privacy.jacobian import JacobianCurve
 from privet.privacy.stopping import StoppingCurve
+from tests import postgres
 from tests.ledger.test_roles import Logins, logins
 from tests.strategies import event, events, gaussian_event, pure_event
 
 psycopg = pytest.importorskip("psycopg", reason="PostgreSQL cannot be installed here: no psycopg")
+
+from privet.ledger.postgres_roles import create_roles  # noqa: E402
 
 PARTS = {"a": (0, 100), "b": (100, 200)}
 SMALL = '"0.000000000000000000000000000001"'
@@ -255,3 +258,67 @@ def test_verify_forgives_no_billionth_to_entries_of_today(ledger: Ledger) -> Non
     written(ledger, made.canonical(), "[" + ",".join(["1"] * 12) + "]")
     with pytest.raises(LedgerError, match="Entry 2 of the ledger does not add up"):
         ledger.verify()
+
+
+# -- beside the functions --------------------------------------------------------------------------
+
+
+def test_a_key_is_one_logins(attacked: Logins) -> None:
+    """Else two logins would draw noise on one charge, and only one of them could settle it."""
+    attacked.owner.open("keys", PureDP(1.0))
+    alice, bob = attacked.of("alice"), attacked.of("bob")
+    number = alice.reserve("keys", pure_event(0.25), key="nightly")
+    with pytest.raises(LedgerError, match="used by another login"):
+        bob.reserve("keys", pure_event(0.25), key="nightly")
+    assert alice.reserve("keys", pure_event(0.25), key="nightly") == number
+    alice.settle(number)
+
+
+def test_no_account_is_opened_in_another_logins_tables(postgres_server: str) -> None:
+    """Whoever made the tables beforehand may have changed what the functions do."""
+    schema = postgres.fresh(postgres_server, "prepared")
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute("CREATE ROLE mallory LOGIN")
+        connection.execute("CREATE ROLE curator LOGIN")
+        connection.execute("GRANT ALL ON SCHEMA prepared TO PUBLIC")
+    mallory = Ledger(schema.replace("//privet@", "//mallory@"))
+    mallory.open("decoy", PureDP(1.0))
+    with psycopg.connect(mallory.url, autocommit=True) as connection:
+        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA prepared TO PUBLIC")
+        connection.execute("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA prepared TO PUBLIC")
+        connection.execute(
+            "CREATE OR REPLACE FUNCTION prepared.privet_admit(made prepared.privet_entries, "
+            "newest prepared.privet_entries) RETURNS void LANGUAGE sql AS ''"
+        )
+    for name in ("curator", "privet"):
+        ledger = Ledger(schema.replace("//privet@", f"//{name}@"))
+        with pytest.raises(LedgerError, match="belong to the login 'mallory'"):
+            ledger.open("patients", PureDP(1.0))
+    mallory.open("another", PureDP(1.0))
+    create_roles(schema, "prepared")
+    Ledger(schema).open("patients", PureDP(1.0))
+
+
+def test_no_ledger_is_created_over_another_logins_functions(postgres_server: str) -> None:
+    """Replaced, they would still be that login's, which could replace them again."""
+    schema = postgres.fresh(postgres_server, "functions")
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute("CREATE ROLE mallet LOGIN")
+        connection.execute("GRANT ALL ON SCHEMA functions TO PUBLIC")
+    with psycopg.connect(schema.replace("//privet@", "//mallet@"), autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION functions.privet_quoted(value TEXT) RETURNS TEXT "
+            "LANGUAGE sql AS 'SELECT value'"
+        )
+    with pytest.raises(LedgerError, match="belong to the login 'mallet'"):
+        Ledger(schema).open("patients", PureDP(1.0))
+
+
+def test_a_ledger_with_a_charge_that_nobody_can_price_is_adopted(ledger: Ledger) -> None:
+    ledger.open("d", PureDP(1.0))
+    written(ledger, BODY.replace('"output"', '"a mechanism of mine"'), QUARTER)
+    with pytest.raises(LedgerError, match="Entry 2"):
+        ledger.adopt("the disk was replaced")
+    ledger.adopt("the disk was replaced", excused=[2])
+    ledger.verify(excused=[2])
+    assert ledger.remaining("d") == 0.75
