@@ -142,6 +142,9 @@ def _open(entry: Entry, accounts: dict[str, ReplayedAccount]) -> str:
 def _reserve(entry: Entry, accounts: dict[str, ReplayedAccount]) -> str:
     account = accounts[entry.dataset]
     event, touched = _event(entry.body_text), account.terms.touched(entry.part)
+    # a field may stand there twice, of which each reader takes another
+    if entry.nonce is not None and event.canonical() != entry.body_text:
+        return "is not written as Privet writes it"
     before = account.terms.undecided(account.totals, entry.totals)
     if event.n > account.terms.rows(entry.part):
         return "is of a release from more rows than its part has"

@@ -244,6 +244,15 @@ def test_verify_names_an_event_that_cannot_be_read(ledger: Ledger, loss: str) ->
         ledger.verify()
 
 
+def test_verify_names_an_event_that_two_readers_take_differently(ledger: Ledger) -> None:
+    """Many readers of JSON take the first of two fields of the same name, Python the last."""
+    ledger.open("d", PureDP(1.0))
+    lower = '"claim":{"epsilon":0.001,"kind":"pure"},"claim":'
+    written(ledger, BODY.replace('"claim":', lower), QUARTER)
+    with pytest.raises(LedgerError, match="Entry 2 of the ledger is not written as Privet"):
+        ledger.verify()
+
+
 def test_verify_names_a_release_from_more_rows_than_its_part_has(ledger: Ledger) -> None:
     ledger.open("d", PureDP(1.0), parts={"a": (0, 99), "b": (99, 200)})
     written(ledger, BODY, f"[{QUARTER},{ZEROS}]", part="a")
