@@ -31,7 +31,8 @@ def write_whole(
     """``content`` at ``path``, durably; text as UTF-8.
 
     Without ``replace`` a file that is already there stays and ``FileExistsError`` is raised: of
-    several processes at once exactly one wins. ``mode`` is 0o644 for what is meant for others.
+    several processes at once exactly one wins. ``mode`` is ``for_others()`` for what is meant for
+    others.
     """
     raw = content.encode() if isinstance(content, str) else content
     write_through(path, lambda name: Path(name).write_bytes(raw), replace=replace, mode=mode)
@@ -74,6 +75,16 @@ def _name_new(temporary: str, target: Path) -> None:
         os.replace(temporary, target)
         return
     os.unlink(temporary)
+
+
+def for_others() -> int:
+    """Rights of a file that everybody may read, less what the user's umask takes away.
+
+    Predictions are about people: who keeps new files to themselves keeps these, too.
+    """
+    taken = os.umask(0o077)  # it can only be read by setting it; this one shows nobody anything
+    os.umask(taken)
+    return 0o644 & ~taken
 
 
 def create_new(path: Place) -> None:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from privet._files import (
@@ -28,6 +29,20 @@ def test_a_file_is_written_whole_and_replaced(tmp_path: Path) -> None:
     assert place.stat().st_mode & 0o777 == 0o644
     assert os.listdir(tmp_path) == ["a.txt"]
     assert file_digest(place) == digest(b"second") == hashlib.sha256(b"second").hexdigest()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs an umask")
+def test_who_keeps_new_files_to_themselves_keeps_predictions_too(tmp_path: Path) -> None:
+    from privet.cli.model_commands import write
+
+    for umask, mode in ((0o077, 0o600), (0o027, 0o640), (0o022, 0o644), (0, 0o644)):
+        before = os.umask(umask)
+        try:
+            write({"prediction": np.array([1, 0])}, tmp_path / "p.csv")
+            assert os.umask(umask) == umask  # and it is as it was
+        finally:
+            os.umask(before)
+        assert (tmp_path / "p.csv").stat().st_mode & 0o777 == mode
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

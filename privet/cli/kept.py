@@ -22,7 +22,7 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from privet._files import canonical, digest, probe, sync_folder, write_whole
+from privet._files import canonical, digest, for_others, probe, sync_folder, write_whole
 from privet._untrusted import parsed_json, read_whole
 from privet.cli.options import Force, Json, command, ledger_url, open_ledger
 from privet.cli.printing import as_json, facts, free_place, say, table
@@ -66,7 +66,7 @@ class Kept:
     @property
     def mode(self) -> int:
         """A model is handed on by its owner; what was measured is for everybody's eyes."""
-        return 0o600 if self.kind == MODEL else 0o644
+        return 0o600 if self.kind == MODEL else for_others()
 
 
 def read_kept(file: Path) -> Kept:

@@ -302,7 +302,7 @@ def verify(
     from privet.cli.verify_commands import released_file
 
     ledger = open_ledger(place)
-    since = None if full or checkpoint is None else _checkpoint(checkpoint)
+    since = None if checkpoint is None else _checkpoint(checkpoint, full=full)
     released = None if model is None else released_file(model)
     kept = head if released is None else released.guarantee.receipt
     seen = ledger.verify(kept, since=since, excused=excused or ())
@@ -339,15 +339,16 @@ def _named(
     return found
 
 
-def _checkpoint(path: Path) -> Checkpoint | None:
-    """What was verified before; nothing where there is no file yet."""
+def _checkpoint(path: Path, *, full: bool) -> Checkpoint | None:
+    """What was verified before; nothing where there is no file yet, or all is read anew."""
     from privet.errors import LedgerError
-    from privet.ledger.checkpoint import checkpoint_from_text
+    from privet.ledger.checkpoint import checkpoint_from_text, is_another_file
 
-    if not path.exists():
-        return None
+    content = read_whole(path, LARGEST) if path.exists() else b""
+    if is_another_file(content):  # --full writes a damaged checkpoint anew, and nothing else
+        raise LedgerError(f"{path.name} is not a checkpoint, and is left as it is.")
     try:
-        return checkpoint_from_text(read_whole(path, LARGEST).decode())
+        return None if full or not path.exists() else checkpoint_from_text(content.decode())
     except UnicodeDecodeError as error:
         raise LedgerError(f"{path.name} is not a checkpoint.") from error
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet._files import file_digest, write_through
+from privet._files import file_digest, for_others, write_through
 from privet._untrusted import sealed
 from privet.cli.config import Config
 from privet.cli.kept import paying
@@ -119,7 +119,7 @@ def write(columns: dict[str, Any], out: Path, *, force: bool = True) -> None:
         fill: Callable[[str], None] = partial(_write_parquet, columns)
     else:
         fill = partial(_write_csv_file, columns)
-    write_through(out, fill, replace=force, mode=0o644)
+    write_through(out, fill, replace=force, mode=for_others())
 
 
 def _write_csv_file(columns: dict[str, Any], path: str) -> None:
@@ -266,7 +266,7 @@ def intervals(
         paid.keep("intervals", shown.file_text())
         paid.deliver()
         if plot is not None:
-            write_through(plot, shown.plot, replace=force, mode=0o644)
+            write_through(plot, shown.plot, replace=force, mode=for_others())
         if json:
             as_json(shown.to_json())
         else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet._files import canonical, file_digest, write_whole
+from privet._files import canonical, file_digest, for_others, write_whole
 from privet._untrusted import MEGABYTE, parsed_json, read_whole
 from privet.cli.options import Force, Json, command, required
 from privet.cli.printing import as_json, facts, free_place
@@ -50,7 +50,7 @@ def sign(
         file, key = required(file, "FILE"), required(key, "--key")
         place = out or file.with_name(file.name + ENDING)
         free_place(place, force=force)
-        write_whole(place, _signature(file, key), replace=force, mode=0o644)
+        write_whole(place, _signature(file, key), replace=force, mode=for_others())
         made = {"file": str(file), "signature": str(place)}
     if json:
         as_json(made)
@@ -111,7 +111,7 @@ def _make(place: Path) -> Path:
         forms.Encoding.PEM, forms.PublicFormat.SubjectPublicKeyInfo
     )
     write_whole(place, private, replace=False, mode=0o600)
-    write_whole(public, known, replace=False, mode=0o644)
+    write_whole(public, known, replace=False, mode=for_others())
     return public
 
 

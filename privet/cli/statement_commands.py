@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privet._files import file_digest, write_whole
+from privet._files import file_digest, for_others, write_whole
 from privet.cli.options import Force, Json, command, open_ledger
 from privet.cli.printing import as_json, facts, free_place, is_screen, say, working
 
@@ -92,7 +92,7 @@ def _write_statement(found: Facts, *, out: Path | None, html: Path | None, json:
 
         write_page(as_page(found), html)
     if out is not None:
-        write_whole(out, text + "\n", mode=0o644)
+        write_whole(out, text + "\n", mode=for_others())
     elif html is None or json:
         say(text)
     if not json:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from privet.cli.ledger_commands import Place
+from privet._untrusted import read_whole
+from privet.cli.ledger_commands import LARGEST, Place
 from privet.cli.options import command, open_ledger
 from privet.errors import DeclarationError
+from privet.ledger.witness import read_witness
 
 #: How long a witness may take to answer, in seconds.
 PATIENCE = 30.0
@@ -39,10 +42,13 @@ def head(
 
 
 def _append(file: Path, line: str) -> None:
-    """One more line, on disk when this returns."""
+    """One more line, on disk when this returns; only to a file that holds such lines already."""
+    if file.exists():
+        read_witness(read_whole(file, LARGEST).decode(errors="replace").splitlines())
     handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(handle, f"{line}\n".encode())
+        if os.write(handle, raw := f"{line}\n".encode()) < len(raw):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(handle)
     finally:
         os.close(handle)

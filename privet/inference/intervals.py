@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privet._checks import is_number
-from privet._files import write_whole
+from privet._files import for_others, write_whole
 from privet._types import Array
 from privet._untrusted import sealed
 from privet.errors import DeclarationError, MissingExtra
@@ -338,7 +338,7 @@ class Intervals(ShownIntervals):
         path : path-like
             Where to.
         """
-        write_whole(path, self.file_text(), mode=0o644)
+        write_whole(path, self.file_text(), mode=for_others())
 
 
 def confidence_level(level: Any) -> float:

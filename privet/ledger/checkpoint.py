@@ -80,6 +80,12 @@ def checkpoint_from_text(text: str) -> Checkpoint:
     return made
 
 
+def is_another_file(content: bytes) -> bool:
+    """Whether this is a ledger, a model or a file of released numbers: no damaged checkpoint."""
+    mine = content.startswith(b'{"accounts":')  # its keys are sorted
+    return content.startswith((b"SQLite format 3", b"PRIVET", b"{")) and not mine
+
+
 def _entry(values: list[Any]) -> Entry:
     if len(values) != len(COLUMNS):
         raise ValueError("not an entry")

@@ -288,6 +288,22 @@ def test_the_command_reads_what_is_new(tmp_path: Path) -> None:
     assert run(*verify, "--full").exit_code == 0
 
 
+def test_a_checkpoint_takes_no_other_files_place(tmp_path: Path) -> None:
+    place = tmp_path / "b.db"
+    ledger = Ledger(f"sqlite:///{place}")
+    ledger.open("people", PureDP(1.0))
+    for name, content in (
+        ("m.privet", b"PRIVET\x01\nweights"),
+        ("e.json", b'{\n  "sha256": "0"}'),
+        ("b.db", place.read_bytes()),
+    ):
+        (tmp_path / name).write_bytes(content)
+        for more in ((), ("--full",)):
+            told = run("ledger", "verify", place, "--checkpoint", tmp_path / name, *more)
+            refused(told, "not a checkpoint")
+        assert (tmp_path / name).read_bytes() == content
+
+
 def test_the_newest_releases_are_shown(tmp_path: Path) -> None:
     place = tmp_path / "b.db"
     ledger = Ledger(f"sqlite:///{place}")

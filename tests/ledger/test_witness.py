@@ -46,6 +46,20 @@ def test_every_witnessed_head_must_be_on_the_chain(people: Ledger, tmp_path: Pat
     refused(run("ledger", "verify", people.path, "--witness", heads), "rolled back")
 
 
+def test_a_head_is_added_only_to_a_file_of_heads(people: Ledger, tmp_path: Path) -> None:
+    paid = tmp_path / "m.privet"
+    paid.write_bytes(b"PRIVET\x01\n\xffweights")
+    refused(run("ledger", "head", people.path, "--append", paid), "not a head that Privet wrote")
+    assert paid.read_bytes() == b"PRIVET\x01\n\xffweights"
+
+
+@pytest.mark.parametrize("number", [0, 1 << 63, 10**30])
+def test_a_number_that_no_entry_can_have(people: Ledger, number: int) -> None:
+    line = json.dumps({**json.loads(people.witness_line()), "sequence": number})
+    with pytest.raises(DataError, match="Line 1"):
+        people.verify_witness([line])
+
+
 def test_a_ledger_begun_anew_is_found(people: Ledger, tmp_path: Path) -> None:
     line = people.witness_line()
     other = Ledger(f"sqlite:///{tmp_path}/other.db")
