@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from privet._untrusted import read_whole
+from privet.errors import DeclarationError
 
 #: of a file whose digest is taken: none that Privet writes is larger
 LARGEST = 1 << 30
@@ -36,6 +37,24 @@ def write_whole(
     """
     raw = content.encode() if isinstance(content, str) else content
     write_through(path, lambda name: Path(name).write_bytes(raw), replace=replace, mode=mode)
+
+
+def write_paid(path: Place, content: bytes | str, *, overwrite: bool, mode: int = 0o600) -> None:
+    """As ``write_whole``, for what was paid for: a file that holds something else stays.
+
+    The same content may be written again; of several processes at once one wins.
+    """
+    raw = content.encode() if isinstance(content, str) else content
+    try:
+        write_whole(path, raw, replace=overwrite, mode=mode)
+    except FileExistsError:
+        there = Path(path)
+        if there.is_file() and there.stat().st_size == len(raw) and there.read_bytes() == raw:
+            return
+        raise DeclarationError(
+            f"{there.name} is already there, and what it holds may have been paid for. Choose "
+            "another name, or pass overwrite=True."
+        ) from None
 
 
 def write_through(

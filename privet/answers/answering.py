@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from privet._checks import is_number, number_between
+from privet._files import write_paid
 from privet._types import Array
 from privet.answers import records
 from privet.errors import DataError, DeclarationError
@@ -302,7 +303,7 @@ class ReleasedExpansion(KernelAnswering):
         name, classes = type(self).__name__, records.labels_out(self.classes_)
         return [records.answers_digest(name, classes, points, self.dual_coef_.tolist(), event)]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write points, weights and guarantee: what was released, never a row."""
         check_is_fitted(self, "guarantee_")
         d = int(self.n_features_in_)
@@ -318,7 +319,7 @@ class ReleasedExpansion(KernelAnswering):
         }
         points = records.queries_out(self.points_)
         body = {"points": points, "weights": self.dual_coef_.tolist()}
-        records.write(path, [head, body])
+        write_paid(path, records.text_of([head, body])[0], overwrite=overwrite)
 
     @classmethod
     def load(cls: type[Model], path: str | os.PathLike[str]) -> Model:

@@ -295,11 +295,14 @@ class InteractivePredictor(AnswerNumbers):
 
     # -- files ---------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the transcript: queries, answers and parameters, never a row."""
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the transcript: queries, answers and parameters, never a row.
+
+        An earlier state of it is replaced, any other file of that name with ``overwrite`` only.
+        """
         check_is_fitted(self, "transcript_")
         self._kernel(int(self.n_features_in_)).to_json()
-        self.transcript_.save(path)
+        self.transcript_.save(path, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> InteractivePredictor:

@@ -94,7 +94,7 @@ def begin(path: Place, transcript: Transcript) -> None:
     transcript.place = place_of(path, transcript.identity)
     transcript.path = os.fspath(path)
     lines = [transcript.header(), {"state": transcript.state}]
-    transcript.digest = records.last_digest(lines)
+    _, transcript.digest = records.text_of(lines)
     records.write(end_of(path), [_end(transcript), {"opening": lines}])  # the name is claimed
     _open(path, _end(transcript), lines)
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._files import canonical, write_whole
+from privet._files import canonical, write_paid, write_whole
 from privet._types import Array
 from privet._untrusted import parsed_json, read_whole
 from privet.errors import DataError, DeclarationError
@@ -47,20 +47,18 @@ def line(record: Record, previous: str) -> tuple[str, str]:
 
 def write(path: str | os.PathLike[str], records: Iterable[Record], *, replace: bool = True) -> str:
     """All records in a new file, all or nothing; returns the last digest."""
+    text, digest = text_of(records)
+    write_whole(path, text, replace=replace)
+    return digest
+
+
+def text_of(records: Iterable[Record]) -> tuple[str, str]:
+    """The text of a file of these records, and the last digest."""
     digest, lines = GENESIS, []
     for record in records:
         text, digest = line(record, digest)
         lines.append(text)
-    write_whole(path, "".join(lines), replace=replace)
-    return digest
-
-
-def last_digest(records: Iterable[Record]) -> str:
-    """What ``write`` will return for these records."""
-    digest = GENESIS
-    for record in records:
-        _, digest = line(record, digest)
-    return digest
+    return "".join(lines), digest
 
 
 def append(path: str | os.PathLike[str], record: Record, previous: str) -> str:
@@ -287,9 +285,25 @@ class Transcript:
         """The mechanism's public counters, and how often the rows were taken again."""
         return {"state": self.state, "resumed": self.resumed}
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the transcript, all or nothing."""
-        write(path, self.records())
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the transcript, all or nothing; an earlier state of it is replaced.
+
+        Any other file of that name is replaced with ``overwrite`` only.
+        """
+        if overwrite or self._continues(path):
+            write(path, self.records())
+        else:
+            write_paid(path, text_of(self.records())[0], overwrite=False)
+
+    def _continues(self, path: str | os.PathLike[str]) -> bool:
+        """Whether the file holds the beginning of this transcript."""
+        try:
+            found = load_transcript(path)
+        except (OSError, DataError):
+            return False
+        mine = [batch.to_json() for batch in self.batches[: len(found.batches)]]
+        earlier = mine == [batch.to_json() for batch in found.batches]
+        return bool(self.identity) and found.identity == self.identity and earlier
 
 
 def load_transcript(path: str | os.PathLike[str]) -> Transcript:

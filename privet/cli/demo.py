@@ -6,13 +6,14 @@ import csv
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privet.cli.options import BudgetFlags, Force, command
-from privet.cli.printing import free_place, say, table, working
+from privet.cli.printing import free_place, put, say, table, working
 
 if TYPE_CHECKING:
     from privet._types import Array, Flags
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 FRESH = 10_000
+PICTURE = "price-of-privacy.png"
 FILES = {
     "people.csv": "the synthetic table",
     "schema.toml": "what is public about it: bounds, categories, classes",
@@ -28,7 +30,7 @@ FILES = {
     "report.html": "the promise with pictures: open it in a browser",
     "new-people.csv": "people who were not in the table",
     "predictions.csv": "what the model says about them",
-    "price-of-privacy.png": "accuracy against epsilon",
+    PICTURE: "accuracy against epsilon",
 }
 
 
@@ -57,10 +59,11 @@ def demo(
     for name in wanted:
         free_place(out / name, force=force)
     start = time.perf_counter()
-    schema, truth = _make(out, rows)
-    _release(out, schema, budget)
-    guesses = _predict(out)
-    _judge(out, schema, (truth, guesses), budget, study=study)
+    schema, truth = _make(out, rows, force=force)
+    _release(out, schema, budget, force=force)
+    guesses = _predict(out, force=force)
+    picture = out / PICTURE if study else None
+    _judge(out, schema, (truth, guesses), budget, picture, force=force)
     _end(out, wanted, time.perf_counter() - start)
 
 
@@ -70,7 +73,7 @@ def _say(step: str, command: str = "") -> None:
         typer.secho(f"$ {command}\n", fg=typer.colors.CYAN)
 
 
-def _make(out: Path, rows: int) -> tuple[Schema, Any]:
+def _make(out: Path, rows: int, *, force: bool) -> tuple[Schema, Any]:
     """Write the tables and the schema; keeps the fresh people's true labels."""
     from privet.cli.schema_and_plan import show_schema
     from privet.datasets import census_schema, census_table
@@ -82,9 +85,9 @@ def _make(out: Path, rows: int) -> tuple[Schema, Any]:
         people = {name: values[:rows] for name, values in both.items()}
         fresh = {name: values[rows:] for name, values in both.items()}
         truth = fresh.pop(schema.label.name)
-        write_table(people, out / "people.csv")
-        write_table(fresh, out / "new-people.csv")
-        (out / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
+        put(out / "people.csv", partial(write_table, people), force=force)
+        put(out / "new-people.csv", partial(write_table, fresh), force=force)
+        put(out / "schema.toml", schema.to_toml(), force=force)
     show_schema(schema)
     say(
         f"\n{rows:,} synthetic people are in {out / 'people.csv'}. The schema names the\n"
@@ -94,8 +97,8 @@ def _make(out: Path, rows: int) -> tuple[Schema, Any]:
     return schema, truth
 
 
-def _release(out: Path, schema: Schema, budget: Any) -> None:
-    from privet.cli.statement_commands import as_text, write_report
+def _release(out: Path, schema: Schema, budget: Any, *, force: bool) -> None:
+    from privet.cli.statement_commands import as_text, page_of
     from privet.cli.train import fit, show_released
     from privet.models import LogisticRegression
 
@@ -107,31 +110,37 @@ def _release(out: Path, schema: Schema, budget: Any) -> None:
     )
     start = time.perf_counter()
     fitted = fit(LogisticRegression(budget), schema, people)
-    fitted.save(model)
+    fitted.save(model, overwrite=force)
     show_released(fitted, model, time.perf_counter() - start, json=False)
     _say("3. What was promised", f"privet statement {model}")
     text = as_text(model)
-    (out / "statement.txt").write_text(text + "\n", encoding="utf-8")
+    put(out / "statement.txt", text + "\n", force=force)
     say(text)
     _say("4. The same with pictures", f"privet report {model} --out {out / 'report.html'}")
-    write_report(model, out / "report.html")
+    put(out / "report.html", page_of(model), force=force)
     say(f"Open {out / 'report.html'} in a browser.")
 
 
-def _predict(out: Path) -> Any:
+def _predict(out: Path, *, force: bool) -> Any:
     from privet.cli.model_commands import predictions, write
     from privet.cli.reading import FileFlags
 
     model, fresh, target = out / "model.privet", out / "new-people.csv", out / "predictions.csv"
     _say("5. Predictions for new people", f"privet predict {model} {fresh} --out {target}")
     found = predictions(model, fresh, None, FileFlags(), probabilities=False)
-    write(found, target)
+    write(found, target, force=force)
     say(f"{len(found['prediction']):,} people in {target}. Predicting costs no privacy.")
     return found["prediction"]
 
 
 def _judge(
-    out: Path, schema: Schema, answers: tuple[Any, Any], budget: Any, *, study: bool
+    out: Path,
+    schema: Schema,
+    answers: tuple[Any, Any],
+    budget: Any,
+    picture: Path | None,
+    *,
+    force: bool,
 ) -> None:
     """Accuracies on the fresh people, and the picture."""
     import numpy as np
@@ -149,21 +158,24 @@ def _judge(
         ("always the larger class", majority, "nothing"),
         ("the released model", float((guesses == truth).mean()), _odds(budget.epsilon)),
     ]
-    if study:
-        lines += _study(train, test, majority, plain, out)
+    if picture is not None:
+        curves = _study(train, test)
+        drawn = partial(draw, curves, majority, plain, len(train.x))
+        put(picture, drawn, force=force)
+        lines += _others(curves)
     lines.append(("scikit-learn, not private", plain, "everything"))
     shown = [(name, f"{100 * accuracy:.1f} %", price) for name, accuracy, price in lines]
     table(("model", "right", "what it gives away"), shown, ("right",))
     say(f"\nMeasured on the {len(truth):,} new people.")
 
 
-def _study(
-    train: Split, test: Split, majority: float, plain: float, out: Path
-) -> list[tuple[str, float, str]]:
+def _study(train: Split, test: Split) -> dict[str, Array]:
     draws = 10
     with working(f"Repeating releases, {draws} at each of {len(EPSILONS)} budgets"):
-        curves = accuracies(train, test, draws)
-        draw(curves, majority, plain, len(train.x), out / "price-of-privacy.png")
+        return accuracies(train, test, draws)
+
+
+def _others(curves: dict[str, Array]) -> list[tuple[str, float, str]]:
     means = curves["logistic"].mean(axis=1)
     return [
         (f"the same at epsilon = {EPSILONS[i]:g}", float(means[i]), _odds(EPSILONS[i]))
@@ -182,9 +194,9 @@ def _end(out: Path, wanted: list[str], seconds: float) -> None:
     say(f"\nDone in {seconds:.0f} s. Look at {out / 'report.html'} first.")
 
 
-def write_table(columns: dict[str, Any], path: Path) -> None:
+def write_table(columns: dict[str, Any], path: str | Path) -> None:
     """CSV with empty cells where something is missing."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         cells = [[_cell(value) for value in values.tolist()] for values in columns.values()]
@@ -248,7 +260,7 @@ def accuracies(train: Split, test: Split, draws: int) -> dict[str, Array]:
     return found
 
 
-def draw(curves: dict[str, Array], majority: float, plain: float, rows: int, path: Path) -> None:
+def draw(curves: dict[str, Array], majority: float, plain: float, rows: int, path: str) -> None:
     """Accuracy against epsilon, with the spread of the releases."""
     import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -18,15 +18,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Any
-
-import typer
+from typing import IO, TYPE_CHECKING, Any
 
 from privet._files import canonical, digest, for_others, probe, sync_folder, write_whole
 from privet._untrusted import parsed_json, read_whole
-from privet.cli.options import Force, Json, command, ledger_url, open_ledger
-from privet.cli.printing import as_json, facts, free_place, say, table
+from privet.cli import stopped_runs
+from privet.cli.options import ledger_url, open_ledger
+from privet.cli.printing import free_place
 from privet.errors import DataError, DeclarationError
+
+if TYPE_CHECKING:
+    from privet.ledger.charge import Charge
 
 FOLDER = "PRIVET_KEPT"
 ENDING = ".kept"
@@ -61,7 +63,7 @@ class Kept:
     @property
     def name(self) -> str:
         """What ``privet recover`` calls it."""
-        return self.file.stem
+        return token_of(self.file)
 
     @property
     def mode(self) -> int:
@@ -90,6 +92,8 @@ class Paid:
         self.out, self.folder, self.force = out, folder, force
         self.kept: Kept | None = None
         self._waits = False  # whether the copy is on disk
+        self._token = os.urandom(4).hex()
+        self._note = stopped_runs.ChargedNote(folder / f"{self._token}{stopped_runs.ENDING}", out)
         self._room: IO[bytes] | None = None
 
     def prepare(self) -> None:
@@ -117,18 +121,24 @@ class Paid:
                 f"the environment variable {FOLDER}."
             ) from error
 
+    def note_charge(self, charge: Charge) -> None:
+        """The account was charged: if this process is killed now, ``privet recover`` tells so."""
+        self._note.add(charge.facts)
+
     def keep(self, kind: str, content: bytes | str) -> None:
         """On disk when this returns."""
         raw = content.encode() if isinstance(content, str) else content
         out = "" if self.out is None else str(self.out.absolute())
         head = {"format": FORMAT, "kind": kind, "out": out, "sha256": digest(raw)}
-        file = self.folder / f"{os.urandom(4).hex()}{ENDING}"
+        file = self.folder / f"{self._token}{ENDING}"
         self.release_room()
         self.kept = Kept(file, kind, out, raw)
         with contextlib.suppress(OSError):  # the place itself may still take it
             self.folder.mkdir(mode=0o700, exist_ok=True)
             write_whole(file, canonical(head).encode() + b"\n" + raw, replace=False)
             self._waits = True
+        if self._waits:
+            self._note.end()
 
     def _result(self) -> Kept:
         if self.kept is None:
@@ -160,8 +170,9 @@ class Paid:
             self._room = None
 
     def close(self) -> None:
-        """Leave no empty folder behind."""
+        """Leave no empty folder behind; what was lost has been said."""
         self.release_room()
+        self._note.end()
         with contextlib.suppress(OSError):  # others wait in it
             self.folder.rmdir()
             sync_folder(self.folder.parent)
@@ -187,7 +198,7 @@ def paying(out: Path | None, ledger: str | None, *, force: bool) -> Iterator[Pai
     from privet.ledger.charge import add_note, charges_seen
 
     paid = Paid(out, folder_for(out, ledger), force=force)
-    with charges_seen() as charges:
+    with charges_seen(paid.note_charge) as charges:
         try:
             paid.prepare()
             yield paid
@@ -205,115 +216,35 @@ def paying(out: Path | None, ledger: str | None, *, force: bool) -> Iterator[Pai
     paid.forget()
 
 
+def token_of(file: Path) -> str:
+    """The name of a run, by which its result and its note are called; also of a file in the making.
+
+    A kill may leave such a file, under its temporary name, with the whole result in it.
+    """
+    return file.name.lstrip(".").partition(".")[0]
+
+
 def waiting(folders: list[Path]) -> list[Path]:
-    """Files of kept results, by name."""
-    return sorted(file for folder in folders for file in folder.glob(f"*{ENDING}"))
+    """Files of kept results, by name; of those in the making only whole ones."""
+    files = (file for folder in folders for file in folder.glob(f"*{ENDING}"))
+    return sorted(file for file in files if not file.name.startswith(".") or _only_copy(file))
+
+
+def _only_copy(making: Path) -> bool:
+    """Whether a file in the making is whole and has not got its name yet."""
+    if making.with_name(f"{token_of(making)}{ENDING}").exists():
+        return False
+    try:
+        return bool(read_kept(making))
+    except (DataError, OSError):
+        return False
 
 
 def find(folders: list[Path], name: str | None) -> Kept:
     """The kept result of this name, or the only one."""
-    files: list[Any] = [f for f in waiting(folders) if name is None or f.stem.startswith(name)]
+    files: list[Any] = [f for f in waiting(folders) if name is None or token_of(f).startswith(name)]
     if not files:
         raise DeclarationError("No such result is kept here. `privet recover` lists what is.")
     if len(files) > 1:
         raise DeclarationError("Several results are kept here: name one of those listed.")
     return read_kept(files[0])
-
-
-# -- privet recover ------------------------------------------------------------------------------
-
-EXAMPLE = "privet recover --ledger budget.db --out model.privet"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, recover, EXAMPLE)
-
-
-def recover(
-    name: Annotated[
-        str | None, typer.Argument(help="Which one, by the name in the list; not needed for one.")
-    ] = None,
-    ledger: Annotated[
-        str | None, typer.Option(help="The ledger that was charged: a file, or sqlite:///file.")
-    ] = None,
-    folder: Annotated[Path | None, typer.Option(help="The folder that the message named.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write it to this file; without it, only list.")
-    ] = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """List results that were paid for but not delivered, or write one to a file.
-
-    A full disk or Ctrl-C after the charge leaves what was released in a folder beside the ledger,
-    in the folder that the environment variable PRIVET_KEPT names, or beside the output. Without
-    --ledger and --folder it is looked for in PRIVET_KEPT and in this folder. With --ledger also
-    the charges are listed that no release has settled. Costs no privacy.
-    """
-    folders = _folders(ledger, folder)
-    if out is None:
-        if name is not None:
-            raise typer.BadParameter("--out is missing: where to write it.")
-        _list(folders, _unsettled(ledger), json=json)
-        return
-    found = find(folders, name)
-    free_place(out, force=force)
-    try:
-        write_whole(out, found.content, replace=force, mode=found.mode)
-    except FileExistsError:
-        raise DeclarationError(
-            f"{out.name} is already there. Choose another name, or add --force."
-        ) from None
-    found.file.unlink(missing_ok=True)
-    if json:
-        as_json({"kind": found.kind, "out": str(out)})
-    else:
-        facts([("Recovered", f"{out}: {found.kind}")])
-
-
-def _folders(ledger: str | None, folder: Path | None) -> list[Path]:
-    if folder is not None:
-        return [folder]
-    if ledger is not None:
-        return list({folder_for(None, ledger), *_given()})
-    return [*_given(), Path("privet-kept"), *(p for p in Path().glob(f"*{ENDING}") if p.is_dir())]
-
-
-def _given() -> list[Path]:
-    return [Path(os.environ[FOLDER])] if os.environ.get(FOLDER) else []
-
-
-def _unsettled(ledger: str | None) -> list[tuple[str, str, str, str]]:
-    """Charges of a ledger that no release has settled: their process was killed, or is at work."""
-    if ledger is None:
-        return []
-    book = open_ledger(ledger)
-    return [
-        (f"entry {entry.sequence}", "charge", dataset, f"{entry.time}, never settled")
-        for dataset in book.datasets()
-        for entry in book.orphans(dataset)
-    ]
-
-
-def _list(folders: list[Path], lost: list[tuple[str, str, str, str]], *, json: bool) -> None:
-    rows = []
-    for file in waiting(folders):
-        try:
-            found = read_kept(file)
-            rows.append((found.name, found.kind, found.out or "the screen", str(file)))
-        except (DataError, OSError):
-            rows.append((file.stem, "damaged", "", str(file)))
-    if json:
-        listed = [dict(zip(("name", "kind", "out", "file"), row, strict=True)) for row in rows]
-        names = ("name", "kind", "dataset", "state")
-        as_json([*listed, *(dict(zip(names, row, strict=True)) for row in lost)])
-        return
-    if rows:
-        table(("name", "kind", "meant for", "kept in"), rows)
-        say("\nWrite one with: privet recover NAME --out FILE")
-    else:
-        say("Nothing is kept here.")
-    if lost:
-        say("\nCharged, and never settled: the process was killed, or is still at work.")
-        table(("entry", "kind", "data set", "since"), lost)

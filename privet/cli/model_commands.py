@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet._files import file_digest, for_others, write_through
+from privet._files import file_digest
 from privet._untrusted import sealed
 from privet.cli.config import Config
 from privet.cli.kept import paying
 from privet.cli.options import AccountFlags, BudgetFlags, Force, Json, command, required
-from privet.cli.printing import as_json, csv_cell, facts, free_place, is_screen, say, working
+from privet.cli.printing import as_json, csv_cell, facts, free_place, is_screen, put, say, working
 from privet.cli.reading import FileFlags, Reading, note_misfits
 from privet.errors import DataError, DeclarationError
 
@@ -113,13 +113,13 @@ def predictions(
     return found
 
 
-def write(columns: dict[str, Any], out: Path, *, force: bool = True) -> None:
+def write(columns: dict[str, Any], out: Path, *, force: bool) -> None:
     """CSV, or Parquet by its name; all or nothing."""
     if out.suffix.lower() in (".parquet", ".pq"):
         fill: Callable[[str], None] = partial(_write_parquet, columns)
     else:
         fill = partial(_write_csv_file, columns)
-    write_through(out, fill, replace=force, mode=for_others())
+    put(out, fill, force=force)
 
 
 def _write_csv_file(columns: dict[str, Any], path: str) -> None:
@@ -266,7 +266,7 @@ def intervals(
         paid.keep("intervals", shown.file_text())
         paid.deliver()
         if plot is not None:
-            write_through(plot, shown.plot, replace=force, mode=for_others())
+            put(plot, shown.plot, force=force)
         if json:
             as_json(shown.to_json())
         else:

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -143,3 +143,23 @@ def free_place(path: Path, *, force: bool) -> None:
         raise DeclarationError(
             f"{path.name} is already there. Choose another name, or add --force."
         )
+
+
+def put(path: Path, content: str | Callable[[str], Any], *, force: bool) -> None:
+    """A file that costs nothing, whole or not at all; one that is there stays without --force.
+
+    ``content`` is the text, or what writes into a file of a given name. ``free_place`` was asked
+    before the work; another process may have written the file since.
+    """
+    from privet._files import for_others, write_through, write_whole
+
+    try:
+        if isinstance(content, str):
+            write_whole(path, content, replace=force, mode=for_others())
+        else:
+            write_through(path, content, replace=force, mode=for_others())
+    except FileExistsError:
+        raise DeclarationError(
+            f"{path.name} was written by another process in the meantime and is kept as it is. "
+            "Choose another name, or add --force."
+        ) from None

@@ -18,7 +18,7 @@ from privet.cli.options import (
     command,
     required,
 )
-from privet.cli.printing import as_json, facts, free_place, is_screen, say, table, working
+from privet.cli.printing import as_json, facts, free_place, is_screen, put, say, table, working
 from privet.cli.reading import FileFlags, looked, open_noting_separator
 from privet.errors import DataError, DeclarationError
 
@@ -64,7 +64,7 @@ def draft(
     if out is None:
         say(text)
         return
-    out.write_text(text, encoding="utf-8")
+    put(out, text, force=force)
     facts(
         [
             ("Draft", str(out)),
@@ -218,7 +218,7 @@ def plan(
     size = (required(rows, "--rows"), columns, classes)
     found, group = _planned(model, size, schema, options | more)
     if picture is not None:
-        found.plot(picture, over=over)
+        put(picture, lambda name: found.plot(name, over=over), force=force)
     sizes = None if kernel is None else found.kernel_needed(kernel)
     if json:
         as_json(_finite(found.to_dict() | ({} if sizes is None else {"kernel": asdict(sizes)})))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privet._files import file_digest, for_others, write_whole
+from privet._files import file_digest
 from privet.cli.options import Force, Json, command, open_ledger
-from privet.cli.printing import as_json, facts, free_place, is_screen, say, working
+from privet.cli.printing import as_json, facts, free_place, is_screen, put, say, working
 
 if TYPE_CHECKING:
     from privet.statement import Facts
@@ -71,7 +71,7 @@ def statement(
         if place is not None:
             free_place(place, force=force)
     found = facts_of(model, ledger=ledger, dataset=dataset, declared_by=declared_by)
-    _write_statement(found, out=out, html=html, json=json)
+    _write_statement(found, out=out, html=html, json=json, force=force)
 
 
 def _refuse_unless_page(option: str, place: Path) -> None:
@@ -82,17 +82,19 @@ def _refuse_unless_page(option: str, place: Path) -> None:
         )
 
 
-def _write_statement(found: Facts, *, out: Path | None, html: Path | None, json: bool) -> None:
+def _write_statement(
+    found: Facts, *, out: Path | None, html: Path | None, json: bool, force: bool
+) -> None:
     from privet.statement import as_json as as_card
     from privet.statement import as_text as as_words
 
     text = as_card(found) if json else as_words(found)
     if html is not None:
-        from privet.statement.writers import as_page, write_page
+        from privet.statement.writers import as_page
 
-        write_page(as_page(found), html)
+        put(html, as_page(found), force=force)
     if out is not None:
-        write_whole(out, text + "\n", mode=for_others())
+        put(out, text + "\n", force=force)
     elif html is None or json:
         say(text)
     if not json:
@@ -164,29 +166,26 @@ def report(
     target = model.with_suffix(".html") if out is None else out
     _refuse_unless_page("--out", target)
     free_place(target, force=force)
-    write_report(model, target, intervals, evaluation)
+    put(target, page_of(model, intervals, evaluation), force=force)
     if json:
         as_json({"report": str(target), "sha256_of_model": file_digest(model)})
     else:
         facts([("Report", str(target))])
 
 
-def write_report(
-    model: Path, target: Path, intervals: Path | None = None, evaluation: Path | None = None
-) -> None:
-    """The page of a model file."""
+def page_of(model: Path, intervals: Path | None = None, evaluation: Path | None = None) -> str:
+    """The report of a model file."""
     from privet.cli.model_commands import load_evaluation
     from privet.inference import load_intervals
-    from privet.report import write
+    from privet.report import render
     from privet.store import load
 
     fitted = load(model)
     released = None if intervals is None else load_intervals(intervals)
     measured = None if evaluation is None else load_evaluation(evaluation, model)
     with working("Drawing"):
-        write(
+        return render(
             fitted,
-            target,
             name=model.name,
             digest=file_digest(model),
             intervals=released,

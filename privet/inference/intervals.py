@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privet._checks import is_number
-from privet._files import for_others, write_whole
+from privet._files import for_others, write_paid
 from privet._types import Array
 from privet._untrusted import sealed
 from privet.errors import DeclarationError, MissingExtra
@@ -330,15 +330,16 @@ class Intervals(ShownIntervals):
         """
         return sealed(self.to_json())
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write what was released to a JSON file, which ``load_intervals`` reads.
 
         Parameters
         ----------
         path : path-like
-            Where to.
+        overwrite : bool, default False
+            Whether another file of that name is replaced.
         """
-        write_whole(path, self.file_text(), mode=for_others())
+        write_paid(path, self.file_text(), overwrite=overwrite, mode=for_others())
 
 
 def confidence_level(level: Any) -> float:

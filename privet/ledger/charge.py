@@ -55,19 +55,21 @@ def for_persons(rows: int) -> Iterator[None]:
         _PERSONS.reset(before)
 
 
-#: The charges that somebody wants to know of, begun in this context.
-_SEEN: ContextVar[list[Charge] | None] = ContextVar("_SEEN", default=None)
+#: The charges that somebody wants to know of, begun in this context, and whom to tell of each.
+Told = Callable[["Charge"], None]
+_SEEN: ContextVar[tuple[list[Charge], Told] | None] = ContextVar("_SEEN", default=None)
 
 
 @contextmanager
-def charges_seen() -> Iterator[list[Charge]]:
+def charges_seen(told: Told = lambda charge: None) -> Iterator[list[Charge]]:
     """Every charge begun within, for whoever must say what became of it.
 
     A charge notes on an exception what was spent while the release is being made. Afterwards, until
-    the release is in the hands of whoever asked for it, only its caller can.
+    the release is in the hands of whoever asked for it, only its caller can. ``told`` is called
+    once a charge is durable, before anything is drawn.
     """
     seen: list[Charge] = []
-    before = _SEEN.set(seen)
+    before = _SEEN.set((seen, told))
     try:
         yield seen
     finally:
@@ -100,7 +102,7 @@ class Charge:
         if self.ledger is not None:
             seen = _SEEN.get()
             if seen is not None:
-                seen.append(self)
+                seen[0].append(self)
             try:
                 self._reservation = self.ledger.reserve(self.dataset, self.event)
             except BaseException as error:
@@ -111,7 +113,15 @@ class Charge:
                         "look in the ledger. Nothing was released.",
                     )
                 raise
+            if seen is not None:
+                seen[1](self)
         return self
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """Which entry of the ledger it is, of which account, and what it cost in words."""
+        price = self._price()
+        return {"entry": self._reservation, "dataset": str(self.dataset), "price": price}
 
     def releases(self, digest: str, persons: int | None = None) -> None:
         """What is released, by its digest, and to whom it is promised; see ``for_persons``."""

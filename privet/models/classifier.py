@@ -336,14 +336,15 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         """
         return (self,)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the released model to a file; see ``privet.save``.
 
         Parameters
         ----------
         path : path of the file
+        overwrite : whether another file of that name is replaced, default False
         """
-        save(self, path)
+        save(self, path, overwrite=overwrite)
 
     @abstractmethod
     def to_sklearn(self) -> Any:

@@ -23,7 +23,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted
 
-from privet._files import write_whole
+from privet._files import write_paid
 from privet.domain import as_domain
 from privet.errors import DataError, DeclarationError
 from privet.models.digest import ARRAYS
@@ -53,7 +53,9 @@ STEPS: dict[str, tuple[type[TransformerMixin], tuple[str, ...]]] = {
 }
 
 
-def save(model: Promised | Pipeline, path: str | os.PathLike[str]) -> None:
+def save(
+    model: Promised | Pipeline, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
     """Write a fitted model to a file, all or nothing.
 
     Parameters
@@ -61,9 +63,11 @@ def save(model: Promised | Pipeline, path: str | os.PathLike[str]) -> None:
     model : a fitted Privet classifier, or a pipeline that ends in one
         Its released numbers, guarantee and declarations are written, never a row or the ledger.
     path : str or path
-        Where to; an older file there is replaced.
+        Where to.
+    overwrite : bool, default False
+        Whether a file that is already there, and holds something else, is replaced.
     """
-    write_whole(path, content(model))
+    write_paid(path, content(model), overwrite=overwrite)
 
 
 def content(model: Promised | Pipeline) -> bytes:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from privet._files import write_whole
+from privet._files import for_others, write_whole
 from privet.errors import MissingExtra
 from privet.statement.facts import Fact, Facts, Table, entry
 
@@ -206,4 +206,4 @@ def rendered(name: str, room: str = HERE, **values: Any) -> str:
 
 def write_page(text: str, path: str | os.PathLike[str]) -> None:
     """Write a page, all or nothing; it is for others to read."""
-    write_whole(path, text, mode=0o644)
+    write_whole(path, text, mode=for_others())

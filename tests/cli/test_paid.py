@@ -155,13 +155,13 @@ def test_searches_evaluations_and_intervals_are_kept_too(
     assert len(load_intervals(tmp_path / "intervals.out")) > 0
 
 
-def census_like(folder: Path) -> Path:
+def census_like(folder: Path, rows: int = 30_000) -> Path:
     """Many rows of one column, so that intervals are worth their price."""
     import numpy as np
 
     made = folder / "many"
     made.mkdir()
-    x = np.random.default_rng().uniform(0.0, 1.0, 30_000)
+    x = np.random.default_rng().uniform(0.0, 1.0, rows)
     lines = [f"{a:.4f},{'yes' if a > 0.5 else 'no'}" for a in x]
     (made / "rows.csv").write_text("a,label\n" + "\n".join(lines) + "\n")
     (made / "schema.toml").write_text(

@@ -47,7 +47,7 @@ BELOW_EDGES = BELOW_USES | {
 #: losses < risk < minimize, domain < schema < rows < minimize, randomness < noise, domain < noise,
 #: randomness < exact_draws < grid.
 ROOMS: dict[str, set[str]] = {
-    "_files": {"_untrusted"},
+    "_files": {"_untrusted", "errors"},
     "_names": set(),
     "_untrusted": {"errors"},
     "errors": set(),
