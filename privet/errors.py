@@ -58,6 +58,10 @@ class PrivetWarning(UserWarning):
     """Base of Privet's warnings."""
 
 
+class SeededNoise(PrivetWarning):
+    """The noise comes from ``insecure_seed``: whoever knows the seed can take it off again."""
+
+
 class RegularizationRaised(PrivetWarning):
     """The declared regularization was below the proven floor and has been raised to it."""
 

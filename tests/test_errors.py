@@ -20,6 +20,7 @@ TREE: dict[str, tuple[type, ...]] = {
     "MissingExtra": (errors.PrivetError, ImportError),
     "PrivetWarning": (UserWarning,),
     "RegularizationRaised": (errors.PrivetWarning,),
+    "SeededNoise": (errors.PrivetWarning,),
 }
 
 

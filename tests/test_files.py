@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,11 @@ from privet._files import (
     file_digest,
     printable,
     probe,
+    write_paid,
     write_through,
     write_whole,
 )
+from privet.errors import DeclarationError
 
 
 def test_a_file_is_written_whole_and_replaced(tmp_path: Path) -> None:
@@ -101,3 +104,33 @@ def test_names_cannot_move_a_cursor() -> None:
     assert printable("a\x1b[2Jb\nc") == "a\ufffd[2Jb\ufffdc"
     assert printable("a\nb", keep="\n") == "a\nb"
     assert canonical({"b": 1, "a": [1.5, None]}) == '{"a":[1.5,null],"b":1}'
+
+
+# -- what was paid for -----------------------------------------------------------------------------
+
+
+def test_what_was_paid_for_is_not_overwritten(tmp_path: Path) -> None:
+    place = tmp_path / "model"
+    write_paid(place, b"one", overwrite=False)
+    write_paid(place, b"one", overwrite=False)  # the same again
+    for other in (b"two", b"", b"longer"):
+        with pytest.raises(DeclarationError, match="overwrite=True"):
+            write_paid(place, other, overwrite=False)
+    assert place.read_bytes() == b"one"
+    write_paid(place, b"two", overwrite=True)
+    assert place.read_bytes() == b"two"
+    assert [each.name for each in tmp_path.iterdir()] == ["model"]
+
+
+def test_of_many_threads_one_writes_what_was_paid_for(tmp_path: Path) -> None:
+    place = tmp_path / "model"
+
+    def write(i: int) -> bool:
+        try:
+            write_paid(place, str(i), overwrite=False)
+        except DeclarationError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(write, range(40))) == 1

@@ -24,7 +24,7 @@ def saved(tmp_path: Path, **options: Any) -> tuple[LogisticRegression, Path]:
     x, y = two_classes()
     model = LogisticRegression(1.0, **options).fit(x, y)
     path = tmp_path / "model.privet"
-    model.save(path)
+    model.save(path, overwrite=True)
     return model, path
 
 

@@ -207,7 +207,7 @@ def evaluate(
     if is_screen(out):
         out, json = None, True
     with paying(out, account.ledger, force=force) as paid:
-        released = _looked_at(reading, model, schema, data)
+        released = _looked_at(reading, model, schema, data, group)
         with working(f"Reading and encoding {data.name}, evaluating"):
             found = run(released, data, **options)
         record = {**found.to_json(), MODEL: file_digest(model)}
@@ -274,9 +274,18 @@ def intervals(
             facts([("Written", str(place)) for place in (out, plot) if place is not None])
 
 
-def _looked_at(reading: Reading, model: Path, schema: Path | None, data: Path) -> Any:
-    """The released model, after the curator's look at the table it is to be measured on."""
+def _looked_at(
+    reading: Reading, model: Path, schema: Path | None, data: Path, group: str | None = None
+) -> Any:
+    """The released model, after the curator's look at the table it is to be measured on.
+
+    What the declarations refuse is refused before: nobody looks at rows for nothing.
+    """
     released, declared = reading.model(model, schema, data)
+    if group is not None:
+        from privet.evaluation.evaluated import declared_column
+
+        declared_column(declared, group)
     reading.look_first(declared, data)
     return released
 

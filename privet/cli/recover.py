@@ -1,4 +1,4 @@
-"""``privet recover``: results that were paid for and not delivered, and charges without a result."""
+"""``privet recover``: results that were paid for and not delivered, charges without a result."""
 
 from __future__ import annotations
 

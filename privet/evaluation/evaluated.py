@@ -326,6 +326,16 @@ def declared_groups(groups: Any, declared: Any, n: int) -> Groups:
 
 def groups_of(schema: Schema, table: Any, column: Any) -> tuple[Any, list[str]]:
     """Each row's category by name, and all declared names; undeclared cells are one group."""
+    declared = declared_column(schema, column)
+    names = [str(category) for category in declared.categories] + [OTHER]
+    batches = open_table(table, schema.file).batches([column])
+    codes = [batch.cells(column).codes(lookup(declared.categories)) for batch in batches]
+    found = np.concatenate(codes) if codes else np.zeros(0, dtype=np.intp)
+    return np.array(names)[np.where(found < 0, len(names) - 1, found)], names
+
+
+def declared_column(schema: Schema, column: Any) -> Categorical:
+    """The column of the groups, refused where it is not declared as one; no row is read."""
     declared = schema.columns.get(column) if isinstance(column, str) else None
     if not isinstance(declared, Categorical):
         raise DeclarationError(
@@ -337,8 +347,4 @@ def groups_of(schema: Schema, table: Any, column: Any) -> tuple[Any, list[str]]:
             "Groups are not offered with a schema that bounds the rows of a person: a row that "
             "does not count would still show its group. Leave the groups out."
         )
-    names = [str(category) for category in declared.categories] + [OTHER]
-    batches = open_table(table, schema.file).batches([column])
-    codes = [batch.cells(column).codes(lookup(declared.categories)) for batch in batches]
-    found = np.concatenate(codes) if codes else np.zeros(0, dtype=np.intp)
-    return np.array(names)[np.where(found < 0, len(names) - 1, found)], names
+    return declared

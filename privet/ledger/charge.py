@@ -18,7 +18,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from privet.errors import DeclarationError, LedgerError, PrivetError, PrivetWarning, warn
+from privet.errors import (
+    DeclarationError,
+    LedgerError,
+    PrivetError,
+    PrivetWarning,
+    SeededNoise,
+    warn,
+)
 from privet.ledger.fits import charged_words
 from privet.ledger.ledger import Ledger
 from privet.privacy.event import Event
@@ -187,10 +194,20 @@ class Charge:
 
 
 def check_ledger(ledger: Any, dataset: Any, insecure_seed: Any) -> None:
-    """Refuse a ledger without a data set, a data set without a ledger, and seeded noise."""
+    """Refuse a ledger without a data set, a data set without a ledger, and seeded noise.
+
+    Without a ledger seeded noise is allowed, and warned of.
+    """
     if ledger is None:
         if dataset is not None:  # the statement would name an account that nobody charged
             raise DeclarationError("dataset= names an account in a ledger, but there is no ledger.")
+        if insecure_seed is not None:
+            warn(
+                "The noise comes from insecure_seed, and whoever knows the seed can take it off "
+                "again: the release is stamped as not private. Drop insecure_seed for real rows.",
+                SeededNoise,
+                stacklevel=4,
+            )
         return
     if not isinstance(ledger, Ledger):
         raise DeclarationError(

@@ -217,11 +217,12 @@ ON_THE_ROWS = ("VotingClassifier", "OneVsRestClassifier", "OneVsOneClassifier", 
 
 def why_not_covered() -> str:
     """Why the guarantee of the fit that asks does not cover what is made of it; or nothing."""
-    prepared = ""
+    prepared = unseen = ""
     for module, function, owner in _calls():
         if function in ("_fit_and_score", "_rfe_single_fit"):
             return ""  # one of many: whoever chooses among them is asked again at the refit
         name = type(owner).__name__
+        unseen = _sent(owner) if name == "_FuncWrapper" else ""  # what is above it is seen
         searches = module.startswith("sklearn.model_selection._search") or name == "RFECV"
         if searches and function == "fit":
             what = "columns" if name == "RFECV" else "parameters"
@@ -235,7 +236,22 @@ def why_not_covered() -> str:
                 f"{name} fitted it on rows, labels or columns that it had chosen or repeated, and "
                 "the guarantee is for one fit on the rows as they were given"
             )
-    return prepared
+    return prepared or unseen
+
+
+def _sent(owner: Any) -> str:
+    """Why a fit that scikit-learn sent to a worker is not covered, if nothing is above it.
+
+    Whoever sent it is not among the calls there: of all that scikit-learn sends only the parts of a
+    validation are known to give their models to nobody.
+    """
+    module, name = getattr(owner.function, "__module__", ""), owner.function.__name__
+    if not module.startswith("sklearn.") or module == "sklearn.model_selection._validation":
+        return ""
+    return (
+        f"scikit-learn fitted it in a worker ({name}), where nobody can see on which rows and what "
+        "for; fit with n_jobs=None"
+    )
 
 
 def _why_not(name: str, step: BaseEstimator | str | None) -> str:

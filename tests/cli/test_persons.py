@@ -82,3 +82,13 @@ def test_a_plan_opens_with_what_a_person_is_promised(visits: Path) -> None:
     assert first.startswith("For a person with at most 3 rows the guarantee is epsilon = 1.")
     assert "factor of at most 2.72" in first  # e, not the cube root that one row has
     assert "budget and attacker are those of one row" in first
+
+
+def test_groups_of_persons_are_refused_before_the_look(visits: Path, tmp_path: Path) -> None:
+    """The schema alone refuses them; nobody looks at the rows for nothing."""
+    words = ("evaluate", visits / "m.privet", visits / "other.csv", "--rho", 1, "--look")
+    for group in ("region", "age", "nothing"):
+        result = run(*words, "--group", group, "--out", tmp_path / "e.json")
+        refused(result, "roup")
+        assert "A look at" not in result.stderr
+    assert "A look at" in run(*words, "--out", tmp_path / "e.json").stderr

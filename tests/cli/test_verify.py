@@ -42,7 +42,7 @@ def changed(path: Path, **attributes: Any) -> Path:
     for name, value in attributes.items():
         setattr(model, name, value)
     made = path.with_name("forged.privet")
-    model.save(made)
+    model.save(made, overwrite=True)
     return made
 
 

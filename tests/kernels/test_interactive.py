@@ -189,7 +189,7 @@ def test_kernels_of_finite_rank_release_one_vector(tmp_path: Path) -> None:
             said = model.answer(Z)
             assert len(model.transcript_) == 0  # no history
             assert model.answer(Z[::-1])[::-1] == pytest.approx(said, rel=1e-12)
-            model.save(tmp_path / "t")
+            model.save(tmp_path / "t", overwrite=True)
             alone = InteractivePredictor.load(tmp_path / "t")  # and no row is needed to go on
             assert alone.answer(Z + 1.0) == pytest.approx(model.answer(Z + 1.0), rel=1e-12)
             assert not holds_a_row((tmp_path / "t").read_text(), X)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import BaggingClassifier
+from sklearn.ensemble import BaggingClassifier, VotingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFE, RFECV
 from sklearn.impute import SimpleImputer
@@ -16,6 +18,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
     RandomizedSearchCV,
+    cross_val_predict,
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
@@ -174,3 +177,42 @@ def test_a_model_on_repeated_or_chosen_rows_and_columns_is_marked(wrapped: Any) 
         wrapped.fit(x, y)
     inner = wrapped.estimator_ if isinstance(wrapped, RFE) else wrapped.estimators_[0]
     assert not inner.guarantee_.private
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_what_is_sent_to_workers_is_marked_where_its_caller_cannot_be_seen(backend: str) -> None:
+    """Bagging repeats rows, voting does not; in a worker both look the same."""
+    x, y = rows()
+    sent = [
+        BaggingClassifier(LogisticRegression(1.0), n_estimators=2, n_jobs=2),
+        VotingClassifier([("a", LogisticRegression(1.0)), ("b", LinearSVC(1.0))], n_jobs=2),
+    ]
+    for model in sent:
+        with joblib.parallel_backend(backend), warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivetWarning)
+            model.fit(x, y)
+        for member in model.estimators_:
+            assert not member.guarantee_.private
+            assert "in a worker" in str(member.guarantee_)
+    here = VotingClassifier([("a", LogisticRegression(1.0))]).fit(x, y)
+    assert here.estimators_[0].guarantee_.private
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_in_a_worker_a_ledger_is_not_charged_for_what_cannot_be_seen(
+    backend: str, tmp_path: Path
+) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path}/budget.db")
+    ledger.open("people", PureDP(10.0))
+    model = LogisticRegression(1.0, ledger=ledger, dataset="people")
+    x, y = rows()
+    with (
+        joblib.parallel_backend(backend),
+        pytest.raises(DeclarationError, match="n_jobs=None"),
+    ):
+        BaggingClassifier(model, n_estimators=2, n_jobs=2).fit(x, y)
+    assert ledger.remaining("people") == 10.0
+    with joblib.parallel_backend(backend):
+        cross_val_score(model, x, y, cv=2, n_jobs=2)
+        cross_val_predict(model, x, y, cv=2, n_jobs=2)
+    assert ledger.remaining("people") == 6.0  # every fold is charged

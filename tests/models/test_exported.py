@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from privet import LinearSVC, LogisticRegression
-from privet.errors import DeclarationError
+from privet.errors import DeclarationError, SeededNoise
 from privet.kernels import KernelLogisticRegression, KernelSVC
 from privet.models import LargeMarginGaussian
+from tests.models.tables import two_classes
 
 STANDARD: dict[str, Any] = {"standardize": "private", "column_bounds": (-3.0, 3.0)}
 WEIGHTS: dict[str, Any] = {"class_weight": {0: 2.0, 1: 0.5}, "classes": [0, 1]}
@@ -75,3 +77,20 @@ def test_the_promise_travels_along_and_a_new_fit_is_refused() -> None:
     assert not hasattr(copy, "guarantee_")
     with pytest.raises(DeclarationError, match="without privacy"):
         copy.fit(x, y)
+
+
+def test_the_stamp_of_a_seed_goes_along() -> None:
+    """A seeded fit warns, and neither a file nor scikit-learn's pipeline loses its stamp."""
+    x, y = two_classes()
+    for kind in (LogisticRegression, LinearSVC):
+        with pytest.warns(SeededNoise, match="stamped as not private"):
+            model = kind(1.0, insecure_seed=3).fit(x, y)
+        plain = model.to_sklearn()
+        copied = pickle.loads(pickle.dumps(plain))
+        for each in (plain, copied):
+            assert not each.guarantee_.private
+            assert "NOT PRIVATE" in str(each.guarantee_).upper()
+            assert "NOT PRIVATE" in each.statement_.upper()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert LogisticRegression(1.0).fit(x, y).to_sklearn().guarantee_.private
