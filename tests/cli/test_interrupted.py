@@ -98,7 +98,7 @@ def test_what_is_paid_is_kept_or_its_loss_is_told(
     name: str, how: str, made: Path, tmp_path: Path
 ) -> None:
     (made / "candidates.toml").write_text(
-        "[[candidate]]\nregularization = 0.5\n[[candidate]]\nnorm_bound = 2.0\n"
+        "[[candidate]]\nregularization = 0.5\n[[candidate]]\nregularization = 0.1\n"
     )
     kind, words = PAID[name]
     runs = all_runs(how, made, *words, "--out", "result", *CHARGED)

@@ -136,7 +136,9 @@ def test_searches_evaluations_and_intervals_are_kept_too(
     people: Path, tmp_path: Path, ledger: Path
 ) -> None:
     candidates = tmp_path / "candidates.toml"
-    candidates.write_text("[[candidate]]\nregularization = 0.5\n[[candidate]]\nnorm_bound = 2.0\n")
+    candidates.write_text(
+        "[[candidate]]\nregularization = 0.5\n[[candidate]]\nregularization = 0.1\n"
+    )
     table = (people / "people.csv", "--epsilon", "2")
     many = census_like(tmp_path)
     commands = {
