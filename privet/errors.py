@@ -10,7 +10,8 @@
     `-- MissingExtra (ImportError)       an optional package is needed; the message names the extra
 
     PrivetWarning (UserWarning)
-    `-- RegularizationRaised             the declared regularization was below the proven floor
+    |-- RegularizationRaised             the declared regularization was below the proven floor
+    `-- SeededNoise                      the noise comes from a seed: not private
 
 A message says what was wrong, what was expected and what to do. It may quote public declarations
 (budgets, bounds, shapes) but never a value that comes from a row.
