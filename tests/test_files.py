@@ -41,7 +41,7 @@ def test_who_keeps_new_files_to_themselves_keeps_predictions_too(tmp_path: Path)
     for umask, mode in ((0o077, 0o600), (0o027, 0o640), (0o022, 0o644), (0, 0o644)):
         before = os.umask(umask)
         try:
-            write({"prediction": np.array([1, 0])}, tmp_path / "p.csv")
+            write({"prediction": np.array([1, 0])}, tmp_path / "p.csv", force=True)
             assert os.umask(umask) == umask  # and it is as it was
         finally:
             os.umask(before)
