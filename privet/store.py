@@ -145,7 +145,7 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
     model.classes_ = _labels_in(header["classes"])
     model.guarantee_ = guarantee_from_json(header["guarantee"])
     model.regularization_ = regularization_of(model.guarantee_.event)
-    model.n_features_in_ = int(number_between("n_features", header["n_features"], 1, MOST_COLUMNS))
+    model.n_features_in_ = int(number_between("n_features", header["n_features"], 0, MOST_COLUMNS))
     if "schema" in header:
         model.schema_ = _text(header["schema"])
     if header["feature_names"]:
