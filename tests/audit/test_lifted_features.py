@@ -39,7 +39,11 @@ def design_of(loss: Loss, lifted: Lifted, ridge: float, n: int) -> Design:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RegularizationRaised)
         return ObjectivePerturbation(
-            loss, PureDP(EPSILON), norm_bound=lifted.norm, regularization=ridge / n
+            loss,
+            PureDP(EPSILON),
+            norm_bound=lifted.norm,
+            regularization=ridge / n,
+            noise="laplace",  # the sphere: matrix noise has audits of its own
         ).design(n, lifted.columns)
 
 
