@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet import ZCDP, ApproxDP, PureDP
+from privet import ZCDP, ApproxDP, LogisticRegression, PureDP
 from privet.mechanisms.counts import Histogram
 from privet.mechanisms.release import add_noise
 from privet.noise import GaussianNoise
@@ -75,10 +75,17 @@ def test_counts_of_an_evaluation_move_by_the_steps(name: str) -> None:
         np.testing.assert_allclose(found, by, atol=1e-6 * float(np.abs(by).max()))
 
 
+#: The constant column behind the intercept, at norm bound 1.
+CONSTANT = float(LogisticRegression().constant)
+
+
 @pytest.mark.parametrize("name", ["logistic output gaussian zcdp", "svc output gaussian approx"])
 def test_coefficients_move_by_the_steps(name: str) -> None:
     before, after = moved(lambda: RELEASES[name](None))
     (draw,) = before.claim([])
-    found = [np.ravel(after.numbers[key] - before.numbers[key]) for key in ("coef_", "intercept_")]
+    found = [
+        np.ravel(after.numbers[key] - before.numbers[key]) / unit
+        for key, unit in (("coef_", 1.0), ("intercept_", CONSTANT))
+    ]
     by = step(draw) * ramp(draw.dimension)
     np.testing.assert_allclose(np.concatenate(found), by, atol=1e-6 * float(by.max()))
