@@ -5,6 +5,7 @@ linear models       norm_bound B, and a constant column of ``constant`` B for an
 rows at full length R = 1, the constant among them
 feature maps        the map's own norm: 1 for random frequencies, the root of the kernel's bound
 products of columns R = B^2 + (constant B)^2
+declared domains    B the length of the longest row; the constant is a block of its own
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from privet.certificate.balls import Ball, ball
+from privet.certificate.balls import Ball, ball, total
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.loss_bounds import RowLoss
 from privet.certificate.verdicts import Undecided
@@ -22,12 +23,33 @@ FULL_LENGTH = ("unit", "whiten")
 
 
 @dataclass(frozen=True)
+class DeclaredBlock:
+    """Columns of a declared domain: numbers up to ``size``, or one category of that size."""
+
+    width: int
+    size: Ball
+    hot: bool
+    missing: bool = False
+
+    @property
+    def cells(self) -> int:
+        """Categories, "none of them" counted where it is allowed."""
+        return self.width + self.missing
+
+    @property
+    def longest(self) -> Ball:
+        """The largest squared norm."""
+        return self.size**2 * (1 if self.hot else self.width)
+
+
+@dataclass(frozen=True)
 class DeclaredRows:
     """What a mechanism sees of a table, by declarations."""
 
     loss: RowLoss
     norm: Ball  # R
     columns: int | None  # None where the file does not tell
+    blocks: tuple[DeclaredBlock, ...] = ()  # of a declared domain, with the constant
 
 
 def kernel_bound(record: Record | str) -> Ball:
@@ -62,8 +84,6 @@ def declared_rows(facts: FileFacts) -> DeclaredRows:
     model = facts.header["model"]
     if model not in MODELS:
         raise Undecided(f"the model {model!r} is not known here")
-    if facts.parameters.get("domain") is not None:
-        raise Undecided("noise shaped by a declared domain is not known here")
     return MODELS[model](facts, facts.parameters)
 
 
@@ -86,12 +106,32 @@ def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
     width = int(facts.header["n_features"])
     if p.get("standardize") in FULL_LENGTH:
         return DeclaredRows(_loss(facts, p, ball(0)), ball(1), width + bool(p["fit_intercept"]))
-    bound = ball(p["norm_bound"])
+    bound, blocks = ball(p["norm_bound"]), _blocks(p.get("domain"))
+    if blocks:
+        bound = total(block.longest for block in blocks).sqrt()
     if p.get("features") is not None:
         bound, width = _map_norm(p["features"]), int(facts.header["arrays"]["coef_"][1])
     constant = _constant(p)
     norm = bound * (1 + constant**2).sqrt()
-    return DeclaredRows(_loss(facts, p, constant), norm, width + bool(p["fit_intercept"]))
+    if blocks:
+        width = sum(block.width for block in blocks)
+        if p["fit_intercept"]:
+            blocks = (*blocks, DeclaredBlock(1, constant * bound, hot=True))
+    return DeclaredRows(_loss(facts, p, constant), norm, width + bool(p["fit_intercept"]), blocks)
+
+
+def _blocks(domain: Record | None) -> tuple[DeclaredBlock, ...]:
+    """A declared domain as the file keeps it."""
+    found = []
+    for block in (domain or {}).get("blocks", []):
+        if block["kind"] not in ("box", "one-hot"):
+            raise Undecided(f"the block {block['kind']!r} of the domain is not known here")
+        hot = block["kind"] == "one-hot"
+        missing = bool(block.get("missing", False))
+        found.append(DeclaredBlock(int(block["width"]), ball(block["size"]), hot, missing))
+    if domain is not None and not found:
+        raise Undecided("a domain without blocks is not known here")
+    return tuple(found)
 
 
 def _kernel(facts: FileFacts, p: Record) -> DeclaredRows:

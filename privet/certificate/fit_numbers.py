@@ -1,10 +1,10 @@
 """The numbers of a released minimizer, by output or by objective perturbation.
 
     output      S >= (D R/n + 2 gamma)/Lam, widened by the grid; scale >= S/eps, S/sqrt(2 rho)
-    objective   D R; the privacy loss of the noise and the Jacobian; what pays for the gap
+    objective   the row's move; the privacy loss of noise and Jacobian; what pays for the gap
 
 Written from ``output.proof.md``, ``objective.proof.md``, ``gaussian_objective.proof.md`` and
-``gap.proof.md``.
+``gap.proof.md``; laws of noise are in ``noise_laws.py``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from privet.certificate.balls import Ball, above, ball, below
 from privet.certificate.declared_rows import DeclaredRows
 from privet.certificate.file_facts import Record
+from privet.certificate.noise_laws import NoiseLaw, noise_law
 from privet.certificate.one_gaussian import is_dominated
 from privet.certificate.rounding import (
     coordinate_sd,
@@ -87,13 +88,17 @@ class FitFacts:
 def fit_numbers(fit: FitFacts) -> Iterator[Number]:
     """Every number of a fit."""
     event = fit.event
-    if event["noise"] not in ("laplace", "gaussian"):
-        raise Undecided(f"the noise {event['noise']!r} is not known here")
+    law = noise_law(event["noise"], fit.rows, event["scale"], fit.m)
     if fit.rows.columns is not None:
         told = "columns of the released arrays and the constant one"
         yield fact(fit.release, "columns", fit.m, fit.m == fit.rows.columns, told)
     yield _regularization(fit)
-    yield from (_output if event["mechanism"] == "output" else _objective)(fit)
+    if event["mechanism"] != "output":
+        yield from _objective(fit, law)
+    elif event["noise"] in ("laplace", "gaussian"):
+        yield from _output(fit)
+    else:
+        raise Undecided(f"{event['noise']} noise on a minimizer is not known here")
 
 
 def _regularization(fit: FitFacts) -> Number:
@@ -153,31 +158,29 @@ def slack_number(release: str, curve: Record, p: int) -> Number:
 # -- objective perturbation ----------------------------------------------------------------------
 
 
-def _objective(fit: FitFacts) -> Iterator[Number]:
+def _objective(fit: FitFacts, law: NoiseLaw) -> Iterator[Number]:
     event, name = fit.event, fit.release
-    yield at_least(
-        name, "sensitivity", event["sensitivity"], fit.difference, "D R of the gradients", 1e-9
-    )
+    told = "how far a replaced row moves the noise, in the norm of its law"
+    yield at_least(name, "sensitivity", event["sensitivity"], law.difference, told, 1e-9)
     main, *gap = event["curves"]
-    yield from (
-        _gaussian_noise(fit, main) if event["noise"] == "gaussian" else _laplace_noise(fit, main)
-    )
-    yield from _gap(fit, main, gap)
+    if event["noise"] == "gaussian":
+        yield from _gaussian_noise(fit, main)
+    else:
+        yield from _pure_noise(fit, law, main)
+    yield from _gap(fit, law, gap)
     if fit.grid is not None:
-        yield _objective_grid(fit, fit.grid)
+        yield _objective_grid(fit, law, fit.grid)
 
 
-def _laplace_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
+def _pure_noise(fit: FitFacts, law: NoiseLaw, main: Record) -> Iterator[Number]:
     """The privacy loss of the noise that the file states, at its regularization."""
     if main["kind"] != "pure":
-        raise Undecided("spherical Laplace noise without a pure curve")
-    a = fit.rows.norm / ball(fit.event["scale"])
+        raise Undecided(f"{fit.event['noise']} noise without a pure curve")
     jacobian = fit.rows.loss.log_determinant(fit.q)
     told = "log-determinant of one row, if nothing were shared with the slope"
     yield Number(fit.release, "Jacobian term", None, below(jacobian), above(jacobian), None, told)
-    cost = fit.rows.loss.privacy_loss(a, fit.q)
     told = "noise and Jacobian together, at the stated scale"
-    yield at_most(fit.release, "loss of the noise", main["loss"], cost, told)
+    yield at_most(fit.release, "loss of the noise", main["loss"], law.cost(fit.q), told)
 
 
 def _gaussian_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
@@ -222,7 +225,7 @@ def _families(loss: str) -> tuple[str, ...]:
     return known.get(loss, ("joint_huber",) if loss == "joint_huber" else ("margin",))
 
 
-def _gap(fit: FitFacts, main: Record, gap: list[Record]) -> Iterator[Number]:
+def _gap(fit: FitFacts, law: NoiseLaw, gap: list[Record]) -> Iterator[Number]:
     """A share of the claim pays for the distance to the exact minimum."""
     event, name = fit.event, fit.release
     if len(gap) != 1:
@@ -240,13 +243,12 @@ def _gap(fit: FitFacts, main: Record, gap: list[Record]) -> Iterator[Number]:
     )
     left = 1 - ball(paid) / whole
     yield equal(name, "price of the gap", event["share"], left, "the share left to the main noise")
-    yield _gap_noise(fit, price)
+    yield _gap_noise(fit, law, price)
 
 
-def _gap_noise(fit: FitFacts, price: Record) -> Number:
+def _gap_noise(fit: FitFacts, law: NoiseLaw, price: Record) -> Number:
     """Scale ``2 gamma/Lam`` over its price, ``gamma`` the tolerance and what rounding can do."""
-    main = norm_quantile(fit.event["noise"], ball(fit.event["scale"]), fit.p)
-    floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, main)
+    floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, law.norm)
     kind = "gaussian" if price["kind"] == "gaussian" else "laplace"
     if "gap_scale" not in fit.constants:
         needed = noise_scale(kind, 6 * floor / fit.lam, price)
@@ -260,13 +262,10 @@ def _gap_noise(fit: FitFacts, price: Record) -> Number:
     )
 
 
-def _objective_grid(fit: FitFacts, grid: int) -> Number:
+def _objective_grid(fit: FitFacts, law: NoiseLaw, grid: int) -> Number:
     """Fine against the least that one coordinate of the noise does to the release."""
-    event = fit.event
-    scale, loss = ball(event["scale"]), fit.rows.loss
-    response = 1 / (fit.n * (fit.lam + loss.curvature * fit.rows.norm**2 / fit.m))
-    sd = coordinate_sd(event["noise"], scale, fit.p) * response
-    noise = norm_quantile(event["noise"], scale, fit.p)
-    longest = minimizer_norm(fit.rows, fit.n, fit.lam, noise)
+    curved = fit.rows.loss.curvature * fit.rows.norm**2
+    response = 1 / (fit.n * (fit.lam + curved / fit.m))
+    longest = minimizer_norm(fit.rows, fit.n, fit.lam, law.norm)
     # the noise for the gap is far smaller than the minimizer's bound and moves no power of two
-    return grid_number(fit.release, grid, sd, longest)
+    return grid_number(fit.release, grid, law.least_sd * response, longest)

@@ -132,6 +132,27 @@ class RowLoss:
             )
         return general
 
+    def wrong_chance_maximum(self, a: Ball, q: Ball) -> Ball:
+        """Softmax: ``max { a r + J(r) }`` over the chance ``r`` of the wrong classes together.
+
+        ``J`` is the log-determinant where these are alike (``domain_noise.proof.md``, step 6).
+        """
+        k = self.classes - 1
+
+        def parts(r: Ball) -> tuple[Ball, Ball, Ball]:
+            own, each = 1 + q * (1 - r), 1 + q * r / k
+            return own, each, (1 - r) / own + r / each
+
+        def value(r: Ball) -> Ball:
+            own, each, mixed = parts(r)
+            return a * r + own.log() + k * each.log() + mixed.log()
+
+        def slope(r: Ball) -> Ball:
+            own, each, mixed = parts(r)
+            return a - q / own + q / each + (1 / each**2 - 1 / own**2) / mixed
+
+        return concave_maximum(value, slope, ball(0), ball(1))
+
 
 def slope_and_jacobian(a: Ball, q: Ball) -> Ball:
     """Logistic: ``max { a t + log(1 + q t (1-t)) }`` over slopes ``t``; ``a`` once ``a >= q``."""

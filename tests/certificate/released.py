@@ -19,17 +19,6 @@ from tests.laws.releases import RELEASES
 WRITTEN = [name for name in RELEASES if not name.startswith("threshold")]
 
 
-def has_unknown_noise(path: Path) -> bool:
-    """Whether the noise has a law that the second computation does not have yet.
-
-    That of a declared domain's shape, or of a matrix for many classes.
-    """
-    opened = Opened(path)
-    event = opened.at(("guarantee", "event"))
-    laws = {part["noise"] for part in event.get("parts", [event])}
-    return "matrix laplace" in laws or bool(opened.at(("parameters", "domain")))
-
-
 @cache
 def files(name: str) -> tuple[Path, ...]:
     """What a release of the registry writes."""
