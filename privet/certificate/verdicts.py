@@ -51,6 +51,11 @@ class Number:
         }
         return {**plain, "verdict": self.verdict}
 
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """A line of a table: release, number, claim, enclosure, verdict."""
+        claimed = "" if self.claimed is None else f"{self.claimed:.9g}"
+        return self.release, self.name, claimed, self.certified(), self.verdict
+
     def told(self) -> str:
         """Claim and enclosure in one line."""
         claimed = "" if self.claimed is None else f"claimed {self.claimed:.10g}, "

@@ -12,7 +12,7 @@ from privet.cli.options import Force, Json, command, open_ledger
 from privet.cli.printing import as_json, facts, free_place, is_screen, put, say, working
 
 if TYPE_CHECKING:
-    from privet.statement import Facts
+    from privet.statement import Facts, RecomputedNumber
 
 #: How the name of a page ends, and of what a statement as text is not.
 PAGES = (".html", ".htm")
@@ -133,7 +133,24 @@ def facts_of(
         file=File(path.name, file_digest(path)),
         declared_by=declared_by,
         trained=trained(model),
+        recomputed=recomputed_numbers(path),
     )
+
+
+def recomputed_numbers(path: Path) -> list[RecomputedNumber] | None:
+    """Every number of a file computed a second time.
+
+    None without the extra that this needs, and for a file that the second computation cannot read.
+    """
+    from privet.errors import DataError, MissingExtra
+    from privet.statement import RecomputedNumber
+
+    try:
+        from privet.certificate.recompute import recompute
+
+        return [RecomputedNumber(*each.cells()) for each in recompute(path)]
+    except (DataError, MissingExtra):
+        return None
 
 
 def as_text(path: Path) -> str:
@@ -190,4 +207,5 @@ def page_of(model: Path, intervals: Path | None = None, evaluation: Path | None 
             digest=file_digest(model),
             intervals=released,
             evaluation=measured,
+            recomputed=recomputed_numbers(model),
         )

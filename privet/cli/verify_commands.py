@@ -205,18 +205,9 @@ def _show(numbers: list[Number]) -> None:
     """One line for each number; reasons where it does not hold or cannot be known."""
     if not numbers:
         return
-    rows = [
-        (
-            each.release,
-            each.name,
-            "" if each.claimed is None else f"{each.claimed:.9g}",
-            each.certified(),
-            each.verdict,
-        )
-        for each in numbers
-    ]
     typer.echo()
-    table(("Release", "Number", "Claimed", "Certified", "Verdict"), rows, ("Claimed",))
+    heads = ("Release", "Number", "Claimed", "Certified", "Verdict")
+    table(heads, [each.cells() for each in numbers], ("Claimed",))
     typer.echo()
     for each in numbers:
         if not each.holds:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,9 +27,10 @@ from privet.privacy.guarantee import Guarantee
 from privet.report.pictures import COLORS, axes_of, drawn, inline, noise_words
 from privet.report.released_numbers import ReportedModel
 from privet.schema import Schema
-from privet.statement import File, in_words, statement_facts
+from privet.statement import File, RecomputedNumber, in_words, statement_facts
 from privet.statement.facts import at_most, percent, say
 from privet.statement.promise import kind, rarely
+from privet.statement.second_computation import convictions
 from privet.statement.writers import rendered, write_page
 
 #: intervals in the picture
@@ -81,7 +83,7 @@ def matching_evaluation(evaluation: Evaluation, model: Promised) -> Evaluation:
 
 TABLE_ROWS = 40
 #: Sections of the statement that the report repeats; what the number means is drawn instead.
-SECTIONS = ("promise", "making", "composition", "declared", "trust", "not_covered")
+SECTIONS = ("promise", "making", "composition", "declared", "verification", "trust", "not_covered")
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def render(
     digest: str = "",
     intervals: Intervals | None = None,
     evaluation: Evaluation | None = None,
+    recomputed: Sequence[RecomputedNumber] | None = None,
 ) -> str:
     """The report of a released model as a page that needs nothing else.
 
@@ -112,6 +115,8 @@ def render(
         Released beside the model.
     evaluation : Evaluation, default None
         Released beside the model.
+    recomputed : sequence of RecomputedNumber, default None
+        The promise's numbers, computed a second time from the model file.
 
     Returns
     -------
@@ -127,6 +132,7 @@ def render(
         ledger=model.dataset,
         file=File(name, digest) if name and digest else None,
         trained=trained(model),
+        recomputed=recomputed,
     )
     return rendered(
         "template.html",
@@ -134,6 +140,7 @@ def render(
         title=f"Privacy report: {name or type(model).__name__}",
         private=guarantee.private,
         why_not=guarantee.event.why_not_private,
+        convicted=convictions(recomputed),
         headline=str(released.promise).removesuffix(" (zero-concentrated)"),
         kind=say("headline.kind", kind=kind(released.promise), unit=guarantee.unit),
         in_words=in_words(released.promise, released.whom),

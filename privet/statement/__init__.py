@@ -2,7 +2,7 @@
 
 wording.toml  every sentence, for a lawyer to read and a translator to replace
 facts.py      the values: Fact, Section, Facts, made from the words; numbers as bounds in words
-promise.py  provenance.py  other_releases.py     the sections
+promise.py  provenance.py  other_releases.py  second_computation.py     the sections
 build.py      a guarantee to its Facts
 writers.py    text, JSON and HTML
 """
@@ -19,6 +19,7 @@ from privet.statement.facts import Fact, Facts, Section, Table
 from privet.statement.other_releases import AccountTold, account
 from privet.statement.promise import in_words
 from privet.statement.provenance import File, Trained, uncovered
+from privet.statement.second_computation import RecomputedNumber
 from privet.statement.writers import as_json, as_page, as_text, card
 
 #: What no statement covers, item by item.
@@ -30,6 +31,7 @@ __all__ = [
     "Fact",
     "Facts",
     "File",
+    "RecomputedNumber",
     "Section",
     "Table",
     "Trained",
@@ -70,7 +72,7 @@ def statement(
     format : {"text", "json", "html"}, default "text"
         What is written.
     **more
-        For ``statement_facts``: account, file, declared_by, interactive, trained.
+        For ``statement_facts``: account, file, declared_by, interactive, trained, recomputed.
 
     Returns
     -------

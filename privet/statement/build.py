@@ -26,6 +26,7 @@ from privet.statement.provenance import (
     questions,
     trust,
 )
+from privet.statement.second_computation import Recomputed, convictions, verification
 
 
 def statement_facts(
@@ -38,6 +39,7 @@ def statement_facts(
     declared_by: str | None = None,
     interactive: bool = False,
     trained: Trained | None = None,
+    recomputed: Recomputed | None = None,
 ) -> Facts:
     """Every fact of the statement on one released model.
 
@@ -59,6 +61,8 @@ def statement_facts(
         Whether the release answers questions.
     trained : Trained, default None
         What the model predicts from what.
+    recomputed : sequence of RecomputedNumber, default None
+        The promise's numbers, computed a second time from the model file.
 
     Returns
     -------
@@ -77,6 +81,7 @@ def statement_facts(
         making(guarantee, model, file, trained),
         composition(account, guarantee, dataset),
         declared(guarantee, declared_by),
+        verification(recomputed),
         trust(guarantee, interactive=interactive),
         not_covered(),
         evaluation(guarantee, rest, interactive=interactive),
@@ -87,7 +92,7 @@ def statement_facts(
         private=guarantee.private,
         headline=numbers(guarantee.budget) if guarantee.private else say("headline.none"),
         kind=_kind(guarantee),
-        alarms=(*_void(guarantee), *alarms(account, guarantee)),
+        alarms=(*_void(guarantee), *convictions(recomputed), *alarms(account, guarantee)),
         sections=tuple(sections),
         record=guarantee.to_json(),
     )

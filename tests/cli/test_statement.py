@@ -9,6 +9,7 @@ import pytest
 
 from privet import load
 from privet.datasets import census_schema
+from tests.certificate.released import Opened
 from tests.cli.people import CANARY, misused, refused, run
 
 
@@ -49,6 +50,22 @@ def test_text_card_and_page_say_the_same(people: Path, tmp_path: Path) -> None:
     assert (tmp_path / "u.html").read_text() == page
     refused(run("statement", model, "--html", tmp_path / "s.html"), "already there")
     assert run("statement", model, "--html", tmp_path / "s.html", "--force").exit_code == 0
+
+
+def test_the_numbers_are_computed_a_second_time(people: Path, tmp_path: Path) -> None:
+    model = people / "model.privet"
+    numbers = json.loads(run("statement", model, "--json").stdout)["verification"]["numbers"]
+    assert set(numbers["value"]) == {"holds", "taken", "recomputed"}
+    assert ["objective", "sensitivity", "2", "2", "holds"] in numbers["table"]["rows"]
+    opened = Opened(model)
+    place = ("guarantee", "event", "scale")
+    forged = opened.changed(tmp_path / "forged.privet", place, 0.9 * opened.at(place))
+    for shown in (model, forged):
+        page = tmp_path / f"{shown.stem}.html"
+        assert run("report", shown, "--out", page).exit_code == 0
+        for text in (run("statement", shown).stdout, page.read_text()):
+            convicted = "A SECOND COMPUTATION CONTRADICTS THIS FILE" in text
+            assert convicted == (shown == forged)
 
 
 def test_it_names_the_label_the_columns_and_the_day(people: Path, tmp_path: Path) -> None:
