@@ -16,7 +16,19 @@ FAILS = "does not hold"
 
 
 class RecomputedNumber(NamedTuple):
-    """One number of a promise: what the file claims, what is certain, and the verdict."""
+    """One number of a promise: what the file claims, what is certain, and the verdict.
+
+    Parameters
+    ----------
+    release : str
+        Of which release of the file.
+    name : str
+        Which number.
+    claimed, certified : str
+        What the file says, and between which bounds the truth lies.
+    verdict : str
+        In a word or two.
+    """
 
     release: str
     name: str
