@@ -19,6 +19,7 @@ from privet.cli import (
     model_commands,
     recover,
     schema_and_plan,
+    serve_commands,
     sign,
     statement_commands,
     train,
@@ -143,6 +144,7 @@ for part in (
     doctor,
     verify_commands,
     sign,
+    serve_commands,
 ):
     part.register(app)
 app.add_typer(schema_and_plan.app, name="schema")

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -179,8 +180,10 @@ def after_schema(model: Scored | Pipeline) -> Scored | Pipeline:
 
 def encoded_features(model: Promised, X: Any) -> Any:
     """``X`` for prediction: a raw table encoded by the model's schema, anything else as it is."""
+    if isinstance(X, np.ndarray) or not is_table(X):  # a schema's text takes long to read
+        return X
     schema = carried(model)
-    return schema.encode_features(X) if schema is not None and is_table(X) else X
+    return X if schema is None else schema.encode_features(X)
 
 
 def refuse_unconfirmed(schema: Schema) -> None:

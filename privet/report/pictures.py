@@ -25,7 +25,7 @@ import numpy as np
 from privet._files import printable
 from privet.errors import MissingExtra
 from privet.privacy.attacker import attacker_accuracy, detection, posterior, sure_odds
-from privet.report.released_numbers import ReportedModel
+from privet.report.released_numbers import PromiseDrawn, ReportedModel
 from privet.statement.facts import at_most, percent
 from privet.statement.promise import rarely
 
@@ -224,7 +224,7 @@ def sizes(released: ReportedModel) -> Picture:
     return Picture("Sizes and noise", svg, caption)
 
 
-def attacker(released: ReportedModel) -> Picture:
+def attacker(released: PromiseDrawn) -> Picture:
     """The best test for one record: hits against false alarms."""
     promise = released.promise
     alarms = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 400)])
@@ -247,7 +247,7 @@ def attacker(released: ReportedModel) -> Picture:
     return Picture("What an attacker can find out", svg, caption)
 
 
-def belief(released: ReportedModel) -> Picture:
+def belief(released: PromiseDrawn) -> Picture:
     """How far the release can move a belief about one record."""
     epsilon, delta = sure_odds(released.promise)
     priors = np.linspace(0.0, 1.0, 401)

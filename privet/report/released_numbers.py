@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,18 @@ from privet.schema import Effect, Schema
 from privet.schema.columns import OTHER
 
 Array = NDArray[np.float64]
+
+
+class PromiseDrawn(Protocol):
+    """What a picture of a guarantee needs of a release."""
+
+    @property
+    def promise(self) -> Budget:
+        """What is promised."""
+
+    @property
+    def whom(self) -> str:
+        """Whom the promise is about."""
 
 
 @dataclass(frozen=True)

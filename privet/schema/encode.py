@@ -97,10 +97,10 @@ def _write(schema: Declarations, batch: Batch, out: NDArray[Any]) -> None:
         column.write(batch.cells(name), out[:, start : start + column.width], factor)
         start += column.width
     if schema.rows == "unit":
-        _normalize(out, len(schema.columns))
+        normalized_rows(out, len(schema.columns))
 
 
-def _normalize(out: NDArray[Any], columns: int) -> None:
+def normalized_rows(out: NDArray[Any], columns: int) -> None:
     """Divide each row by its own norm; zero rows stay.
 
     An entry is zero or at least 2^-53 in size, so its square does not vanish.

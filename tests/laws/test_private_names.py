@@ -10,8 +10,8 @@ import pytest
 
 from tests.laws.test_imports import FILES, ROOT, WORDS, room
 
-#: Public names of others that are spelled so: members of named tuples, what notebooks ask for.
-STANDARD = {"_asdict", "_fields", "_make", "_replace", "_repr_html_"}
+#: Public names of others that are spelled so: of named tuples, for notebooks, the end of a fork.
+STANDARD = {"_asdict", "_exit", "_fields", "_make", "_replace", "_repr_html_"}
 #: Functions that reach an attribute by its name.
 BY_NAME = {"getattr", "hasattr", "setattr", "delattr"}
 

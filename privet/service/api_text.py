@@ -1,0 +1,141 @@
+"""The description of the routes (OpenAPI), with examples that are made from declarations alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privet.schema import Schema
+from privet.schema.columns import Categorical
+from privet.service.served_model import Served, example
+
+Description = dict[str, Any]
+
+ERROR: Description = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+        }
+    },
+}
+WORDS = {
+    400: "Malformed.",
+    401: "No token, or a wrong one.",
+    403: "The token is not for this.",
+    404: "No such model or job.",
+    408: "The body did not arrive in time.",
+    409: "Nothing is left, or the key was used for another request.",
+    413: "Too many bytes or rows.",
+    422: "A row that the schema does not describe. The words quote no value.",
+    429: "Too many requests; see Retry-After.",
+    503: "The ledger cannot be used; nothing was answered.",
+}
+
+
+def described(*statuses: int, ok: Description, example: Any = None, code: int = 200) -> Description:
+    """The responses of a route."""
+    media: Description = {"schema": ok}
+    if example is not None:
+        media["example"] = example
+    found: Description = {
+        str(code): {"description": "Answered.", "content": {"application/json": media}}
+    }
+    for status in (*statuses, 429):
+        content = {"application/json": {"schema": ERROR}}
+        found[str(status)] = {"description": WORDS[status], "content": content}
+    return found
+
+
+def model_parameter(names: list[str]) -> Description:
+    """``?model=name``; needed where several are served."""
+    return {
+        "name": "model",
+        "in": "query",
+        "required": len(names) > 1,
+        "description": "Which of the served models.",
+        "schema": {"type": "string", "enum": names},
+    }
+
+
+KEY: Description = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A name for this request, at most 200 letters. An interactive release, and a "
+    "training job, refuse the same key with another body.",
+    "schema": {"type": "string", "maxLength": 200, "pattern": "^[A-Za-z0-9._-]+$"},
+}
+
+
+def row_schema(schema: Schema) -> Description:
+    """What a row looks like."""
+    cells: Description = {}
+    for name, column in schema.columns.items():
+        if isinstance(column, Categorical):
+            known = [category for category in column.categories if isinstance(category, str)]
+            told = ", ".join(map(str, column.categories[:12]))
+            cells[name] = {
+                "type": ["string", "integer", "number", "boolean", "null"],
+                "description": f"One of {told}{' ...' if len(column.categories) > 12 else ''}.",
+                **({"examples": known[:3]} if known else {}),
+            }
+        else:
+            cells[name] = {
+                "type": ["number", "string", "boolean", "null"],
+                "description": "A number; null where it is missing. It is clipped to the declared "
+                "bounds.",
+            }
+    return {
+        "type": "object",
+        "properties": cells,
+        "required": list(cells),
+        "additionalProperties": False,
+    }
+
+
+def body_of(served: dict[str, Served], most: int) -> Description:
+    """The body of ``POST /predict``."""
+    rows = [row_schema(each.schema) for each in served.values()]
+    return {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["rows"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "rows": {
+                            "type": "array",
+                            "minItems": 1,
+                            "maxItems": most,
+                            "items": rows[0] if len(rows) == 1 else {"anyOf": rows},
+                        }
+                    },
+                },
+                "examples": {
+                    name: {"value": {"rows": [example(each.schema)]}}
+                    for name, each in served.items()
+                },
+            }
+        },
+    }
+
+
+PREDICTED: Description = {
+    "type": "object",
+    "required": ["model", "predictions"],
+    "properties": {
+        "model": {"type": "string"},
+        "sha256": {"type": "string", "description": "Of the release that answered."},
+        "predictions": {"type": "array", "description": "One declared class for each row."},
+        "classes": {"type": "array"},
+        "probabilities": {"type": "array", "description": "For each row, in the order of classes."},
+        "scores": {"type": "array", "description": "Positive for the second class."},
+        "noise_sd": {"type": "number", "description": "Of the noise in one score."},
+    },
+}
+ANY: Description = {"type": "object"}

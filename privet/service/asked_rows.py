@@ -1,0 +1,46 @@
+"""The body of a request, believed in nothing: bytes to rows in the schema's own columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privet._types import Array
+from privet._untrusted import parsed_json
+from privet.schema import Schema
+from privet.schema.row_encoder import RowEncoder
+from privet.service.refusals import Refusal
+
+
+def parsed_body(raw: bytes, fields: frozenset[str]) -> dict[str, Any]:
+    """A JSON object with these fields and no others."""
+    try:
+        found = parsed_json(raw)
+    except ValueError:  # also NaN, infinities, what is nested too deeply, what is not UTF-8
+        raise Refusal(
+            422,
+            "rows",
+            "The body is not JSON, or it has NaN, an infinity, a key twice or too deep nesting.",
+        ) from None
+    if not isinstance(found, dict) or found.keys() - fields:
+        named = ", ".join(sorted(fields))
+        raise Refusal(422, "rows", f"The body must be a JSON object with no field but {named}.")
+    return found
+
+
+class AskedRows:
+    """Rows of a request for one model: as many as are allowed, encoded."""
+
+    def __init__(self, schema: Schema, most: int) -> None:
+        self.encoder = RowEncoder(schema)
+        self.most = most
+
+    def __call__(self, body: dict[str, Any]) -> Array:
+        """Encoded rows of ``{"rows": [{"age": 41, ...}]}``; refused where they are not."""
+        rows = body.get("rows")
+        if not isinstance(rows, list) or not rows or not all(isinstance(r, dict) for r in rows):
+            raise Refusal(
+                422, "rows", 'Send {"rows": [{"column": value, ...}, ...]} with at least one row.'
+            )
+        if len(rows) > self.most:
+            raise Refusal(413, "size", f"A request may have {self.most:,} rows at most.")
+        return self.encoder(rows)

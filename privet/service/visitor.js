@@ -1,0 +1,131 @@
+"use strict";
+const model = document.body.dataset.model;
+const byId = (id) => document.getElementById(id);
+const tokenBox = byId("token");
+const handed = /^#token=(.+)$/.exec(location.hash);
+if (handed) {
+  sessionStorage.setItem("token", decodeURIComponent(handed[1]));
+  history.replaceState(null, "", location.pathname + location.search);
+}
+tokenBox.value = sessionStorage.getItem("token") || "";
+if (tokenBox.value) byId("token-box").open = false;
+tokenBox.addEventListener("change", () => {
+  sessionStorage.setItem("token", tokenBox.value.trim());
+  showLeft();
+});
+
+async function ask(path, body) {
+  const headers = {};
+  if (tokenBox.value.trim()) headers.Authorization = "Bearer " + tokenBox.value.trim();
+  if (body) headers["Content-Type"] = "application/json";
+  const options = { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) };
+  const answer = await fetch(path + "?model=" + encodeURIComponent(model), options);
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.error ? found.error.message : "The service did not answer.");
+  return found;
+}
+
+function element(tag, text) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function asCell(field) {
+  const text = field.value.trim();
+  if (text === "") return null;
+  if (field.dataset.number) {
+    const number = Number(text.replace(",", "."));
+    return Number.isFinite(number) ? number : text;
+  }
+  return field.value;
+}
+
+function showShares(out, found) {
+  const shares = found.probabilities[0];
+  found.classes.forEach((name, i) => {
+    const label = element("label", name + ": " + (100 * shares[i]).toFixed(1) + " % ");
+    const meter = element("meter");
+    meter.min = 0;
+    meter.max = 1;
+    meter.value = shares[i];
+    label.append(meter);
+    out.append(label);
+  });
+  const unsure = Math.max(...shares) < 0.6;
+  out.append(element("p", unsure
+    ? "The model is not sure: the classes are nearly as likely as each other."
+    : "These are the model's own probabilities; its noise is part of them."));
+}
+
+function showScore(out, found) {
+  const score = found.scores[0];
+  if (Array.isArray(score)) return;
+  let words = "Score " + score.toPrecision(3) + ": above zero it speaks for " + found.classes[1] + ".";
+  if (found.noise_sd) {
+    const wide = 1.96 * found.noise_sd;
+    words += " Noise alone moves it by up to ± " + wide.toPrecision(2) + " in 95 of 100 answers"
+      + (Math.abs(score) < wide ? ", so this answer could as well be the other one." : ".");
+  }
+  out.append(element("p", words));
+}
+
+byId("form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const out = byId("answer"), button = event.target.querySelector("button");
+  const row = {};
+  for (const field of event.target.querySelectorAll("[data-column]")) {
+    row[field.dataset.column] = asCell(field);
+  }
+  button.disabled = true;
+  try {
+    const found = await ask("/predict", { rows: [row] });
+    out.replaceChildren(element("b", String(found.predictions[0])));
+    out.dataset.state = "answered";
+    if (found.probabilities) showShares(out, found);
+    else if (found.scores) showScore(out, found);
+  } catch (error) {
+    out.replaceChildren(element("strong", "Not answered. "), error.message);
+    out.dataset.state = "refused";
+  }
+  button.disabled = false;
+  showLeft();
+});
+
+async function showLeft() {
+  if (!tokenBox.value.trim() && document.body.dataset.open !== "yes") return;
+  try {
+    const found = await ask("/budget");
+    let words = found.words;
+    if (found.account) {
+      words += " The ledger has " + found.account.left.toPrecision(3) + " of " + found.account.cap.toPrecision(3)
+        + " " + found.account.counts + " left for further releases from the same rows.";
+    }
+    byId("left").textContent = words;
+  } catch (error) {
+    byId("left").textContent = error.message;
+  }
+}
+
+byId("ledger").addEventListener("click", async () => {
+  const out = byId("line");
+  try {
+    const found = await ask("/ledger");
+    const list = element("ol");
+    list.className = "line";
+    list.append(element("li", found.opened + ": the account was opened with " + found.account.counts + " = "
+      + found.account.cap));
+    for (const charge of found.charges) {
+      list.append(element("li", charge.time + ": " + charge.price + ", " + charge.mechanism
+        + (charge.part ? ", part " + charge.part : "") + (charge.released ? "" : " (charged, never released)")
+        + ", entry " + charge.entry));
+    }
+    list.append(element("li", "Left now: " + found.account.counts + " = " + found.account.left));
+    out.replaceChildren(list);
+  } catch (error) {
+    out.replaceChildren(element("p", error.message));
+  }
+});
+
+byId("print").addEventListener("click", () => window.print());
+showLeft();

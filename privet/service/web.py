@@ -1,0 +1,283 @@
+"""The routes: each lets in, reads, asks a ``Served`` and writes. Decisions are made elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from privet._version import __version__
+from privet.errors import PrivetError
+from privet.service import api_text, refusals
+from privet.service.asked_rows import parsed_body
+from privet.service.guard import Counters, Guard
+from privet.service.ledger_line import time_line
+from privet.service.limits import Limits, Rate
+from privet.service.refusals import Refusal
+from privet.service.served_model import Question, Served, as_json
+from privet.service.tokens import Holder, Tokens
+from privet.service.visitor_page import SCRIPT_POLICY, page
+
+FIELDS = frozenset({"rows"})
+#: Bodies up to this size are answered at once; larger ones two at a time, in a thread.
+SMALL = 1 << 16
+KEY = "idempotency-key"
+LONGEST_KEY = 200
+ANYBODY = Holder("anybody", "ask", "")
+JSON = "application/json"
+
+
+@dataclass
+class Service:
+    """What a worker serves, to whom, and how much of it."""
+
+    served: dict[str, Served]
+    tokens: Tokens = field(default_factory=Tokens)
+    limits: Limits = field(default_factory=Limits)
+    open: bool = False  # whether asking needs no token
+    counters: Counters = field(default_factory=Counters)
+
+    def __post_init__(self) -> None:
+        self.rate = Rate(self.limits.per_minute)
+        self._large = asyncio.Semaphore(2)
+
+    # -- letting in ----------------------------------------------------------------------------
+
+    def admit(self, request: Request, role: str) -> Holder:
+        """Who asks, if they may and not too often."""
+        who = self.tokens.of(request.headers.get("authorization"))
+        if who is None and self.open and role == "ask":
+            who = ANYBODY
+        if who is None:
+            raise refusals.no_token()
+        if not who.may(role):
+            raise refusals.not_allowed(role)
+        wait = self.rate.wait(who.name)
+        if wait > 0.0:
+            raise refusals.too_many(wait)
+        return who
+
+    def find(self, request: Request) -> Served:
+        """The model that the address names, or the only one."""
+        name = request.query_params.get("model")
+        if name is None and len(self.served) == 1:
+            return next(iter(self.served.values()))
+        found = None if name is None else self.served.get(name)
+        if found is None:
+            listed = ", ".join(self.served)
+            raise Refusal(404, "unknown", f"Name one of the served models with ?model=: {listed}.")
+        return found
+
+    async def body(self, request: Request) -> bytes:
+        """All of it, unless it is too long or too slow."""
+        most = self.limits.body
+        told = request.headers.get("content-length", "0")
+        if len(told) > 15 or not told.isdecimal() or int(told) > most:
+            raise _too_large(most)
+        raw = bytearray()
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                async for piece in request.stream():
+                    raw += piece
+                    if len(raw) > most:
+                        raise _too_large(most)
+        except TimeoutError:
+            raise Refusal(408, "slow", "The body did not arrive in time.") from None
+        return bytes(raw)
+
+    # -- asking --------------------------------------------------------------------------------
+
+    async def predict(self, request: Request) -> Response:
+        """``POST /predict``."""
+        who, served = self.admit(request, "ask"), self.find(request)
+        key = given_key(request)
+        raw = await self.body(request)
+        begun = time.monotonic()
+        try:
+            content = await self._answered(served, raw, who, key)
+        finally:
+            if served.step:  # also a refusal, which must not tell by its time what was found
+                await asyncio.sleep(padding(begun, time.monotonic(), served.step))
+        return Response(content, media_type=JSON)
+
+    async def _answered(self, served: Served, raw: bytes, who: Holder, key: str | None) -> bytes:
+        def work() -> bytes:
+            question = Question(parsed_body(raw, FIELDS), who.name, key)
+            return as_json(served.answer(question))
+
+        if not served.step and len(raw) <= SMALL:
+            return work()
+        async with self._large:
+            return await run_in_threadpool(work)
+
+    async def model(self, request: Request) -> Response:
+        """``GET /model``: the statement and the card are public, as the release is."""
+        served = self.find(request)
+        return Response(await run_in_threadpool(lambda: as_json(told(served))), media_type=JSON)
+
+    async def budget(self, request: Request) -> Response:
+        """``GET /budget``."""
+        self.admit(request, "ask")
+        served = self.find(request)
+
+        def asked() -> bytes:
+            found = {"model": served.name, "promise": str(served.guarantee.budget)}
+            return as_json({**found, **served.left(), "account": served.account()})
+
+        return Response(await run_in_threadpool(asked), media_type=JSON)
+
+    async def ledger(self, request: Request) -> Response:
+        """``GET /ledger``: the account's charges in their order, for curators."""
+        self.admit(request, "curate")
+        served = self.find(request)
+        return Response(
+            await run_in_threadpool(lambda: as_json(time_line(served))), media_type=JSON
+        )
+
+    async def health(self, request: Request) -> Response:
+        """``GET /health``."""
+        return Response(b'{"status":"ok"}', media_type=JSON)
+
+    async def metrics(self, request: Request) -> Response:
+        """``GET /metrics``: how many requests, by route and kind of answer; nothing about rows."""
+        self.admit(request, "curate")
+        return Response(self.counters.text(), media_type="text/plain; version=0.0.4")
+
+    async def home(self, request: Request) -> Response:
+        """``GET /``: the page."""
+        served = self.find(request) if "model" in request.query_params else None
+        shown = next(iter(self.served.values())) if served is None else served
+        found = await run_in_threadpool(lambda: page(shown, tuple(self.served), self.open))
+        policy = {"Content-Security-Policy": SCRIPT_POLICY}
+        return Response(found, media_type="text/html", headers=policy)
+
+
+def padding(begun: float, now: float, step: float) -> float:
+    """How long to wait until a whole number of steps, at least one, has passed."""
+    steps = max(1, math.ceil((now - begun) / step))
+    return max(0.0, begun + steps * step - now)
+
+
+def told(served: Served) -> dict[str, Any]:
+    """What ``GET /model`` says."""
+    from privet.statement import as_text, card
+
+    facts = served.facts()
+    return {
+        "model": served.name,
+        "sha256": served.digest,
+        "classes": served.classes,
+        "statement": as_text(facts),
+        "card": card(facts),
+        "schema": served.schema.to_toml(),
+    }
+
+
+def given_key(request: Request) -> str | None:
+    """The request's idempotency key."""
+    key = request.headers.get(KEY)
+    plain = key is None or (key.isascii() and key.replace("-", "").replace("_", "").isalnum())
+    if not plain or (key is not None and len(key) > LONGEST_KEY):
+        raise Refusal(
+            400,
+            "malformed",
+            f"An Idempotency-Key has letters, digits, '-' and '_' only, at most {LONGEST_KEY}.",
+        )
+    return key
+
+
+def _too_large(most: int) -> Refusal:
+    return Refusal(
+        413, "size", f"A body may have {most:,} bytes at most, and must tell its length."
+    )
+
+
+# -- the application ----------------------------------------------------------------------------
+
+Route = Callable[[Request], Awaitable[Response]]
+
+
+def application(service: Service) -> Guard:
+    """The service as an ASGI application."""
+    app = FastAPI(
+        title="Privet",
+        version=__version__,
+        description="Predictions of models with a privacy guarantee.",
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+    )
+    _add_routes(app, service)
+    app.add_exception_handler(Refusal, _on_refusal)
+    app.add_exception_handler(PrivetError, _on_privet)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(Exception, _on_fault)
+    return Guard(app, service.limits.at_once, service.counters)
+
+
+def _add_routes(app: FastAPI, service: Service) -> None:
+    names = [api_text.model_parameter(list(service.served))]
+    predicted = api_text.described(400, 401, 404, 408, 409, 413, 422, 503, ok=api_text.PREDICTED)
+    told = api_text.described(401, 404, 503, ok=api_text.ANY)
+    known = api_text.described(404, ok=api_text.ANY)
+    curated = api_text.described(401, 403, 404, 503, ok=api_text.ANY)
+    body = api_text.body_of(service.served, service.limits.rows)
+    asking = {"parameters": [*names, api_text.KEY], "requestBody": body, "responses": predicted}
+    routes: list[tuple[str, str, Route, dict[str, Any], bool]] = [
+        ("POST", "/predict", service.predict, asking, True),
+        ("GET", "/model", service.model, {"parameters": names, "responses": known}, False),
+        ("GET", "/budget", service.budget, {"parameters": names, "responses": told}, True),
+        ("GET", "/ledger", service.ledger, {"parameters": names, "responses": curated}, True),
+        ("GET", "/health", service.health, {"responses": {"200": {"description": "Up."}}}, False),
+        ("GET", "/metrics", service.metrics, {"responses": curated}, True),
+    ]
+    for method, path, route, text, guarded in routes:
+        extra = {**text, **({"security": [{"token": []}]} if guarded else {})}
+        app.add_api_route(
+            path, route, methods=[method], openapi_extra=extra, response_class=Response
+        )
+    app.add_api_route("/", service.home, methods=["GET"], include_in_schema=False)
+    plain = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        found = plain()
+        scheme = {"token": {"type": "http", "scheme": "bearer"}}
+        found.setdefault("components", {}).setdefault("securitySchemes", scheme)
+        return found
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    found = error if isinstance(error, Refusal) else refusals.internal()
+    return Response(found.body(), found.status, found.headers, JSON)
+
+
+async def _on_privet(request: Request, error: Exception) -> Response:
+    found = refusals.refused(error) if isinstance(error, PrivetError) else refusals.internal()
+    return await _on_refusal(request, found)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    words = {404: "There is nothing at this address.", 405: "This address takes another method."}
+    found = Refusal(status, "unknown", words.get(status, "The request was not understood."))
+    headers = getattr(error, "headers", None) or {}
+    return Response(found.body(), status, headers, JSON)
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    """FastAPI's own handler would repeat what was sent."""
+    return await _on_refusal(request, Refusal(422, "rows", "The request is not as described."))
+
+
+async def _on_fault(request: Request, error: Exception) -> Response:
+    return await _on_refusal(request, refusals.internal())
