@@ -54,7 +54,7 @@ def serve(
     """
     try:
         from privet.service.guard import Counters
-        from privet.service.limits import Limits
+        from privet.service.limits import ServiceLimits
         from privet.service.served_model import Served, ServedRelease
         from privet.service.supervisor import Supervisor, listening
         from privet.service.supervisor import serve as answer
@@ -65,7 +65,7 @@ def serve(
         raise MissingExtra(
             "The service needs FastAPI and uvicorn: pip install 'privet[service]'."
         ) from error
-    limits = Limits(body=int(megabytes * 2**20), rows=rows, per_minute=per_minute)
+    limits = ServiceLimits(body=int(megabytes * 2**20), rows=rows, per_minute=per_minute)
     account = None if ledger is None else open_ledger(ledger)
     found: dict[str, Served] = {}
     for path in models:

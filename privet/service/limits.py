@@ -14,8 +14,8 @@ from privet._checks import number_between
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits of one service."""
+class ServiceLimits:
+    """ServiceLimits of one service."""
 
     body: int = 4 << 20
     rows: int = 10_000
@@ -38,7 +38,7 @@ class _Bucket:
 
 
 @dataclass
-class Rate:
+class RateLimit:
     """A bucket for each token: full at first, a minute fills it again."""
 
     per_minute: float

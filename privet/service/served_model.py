@@ -39,7 +39,7 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedQuestion:
     """A request that was let in: its body, who sent it, and the key that makes it one request."""
 
     body: Told
@@ -61,7 +61,7 @@ class Served(ABC):
         self.dataset = None if guarantee.receipt is None else guarantee.receipt.dataset
 
     @abstractmethod
-    def answer(self, question: Question) -> Told:
+    def answer(self, question: AskedQuestion) -> Told:
         """Predictions for the rows of a body."""
 
     @abstractmethod
@@ -144,7 +144,7 @@ class ServedRelease(Served):
         """As the model has them."""
         return self._classes
 
-    def answer(self, question: Question) -> Told:
+    def answer(self, question: AskedQuestion) -> Told:
         """Labels, and probabilities where the model has them, scores where not."""
         scores = self._scores(self._rows(question.body))
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

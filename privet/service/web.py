@@ -20,9 +20,9 @@ from privet.service import api_text, refusals
 from privet.service.asked_rows import parsed_body
 from privet.service.guard import Counters, Guard
 from privet.service.ledger_line import time_line
-from privet.service.limits import Limits, Rate
+from privet.service.limits import RateLimit, ServiceLimits
 from privet.service.refusals import Refusal
-from privet.service.served_model import Question, Served, as_json
+from privet.service.served_model import AskedQuestion, Served, as_json
 from privet.service.tokens import Holder, Tokens
 from privet.service.visitor_page import SCRIPT_POLICY, page
 
@@ -41,12 +41,12 @@ class Service:
 
     served: dict[str, Served]
     tokens: Tokens = field(default_factory=Tokens)
-    limits: Limits = field(default_factory=Limits)
+    limits: ServiceLimits = field(default_factory=ServiceLimits)
     open: bool = False  # whether asking needs no token
     counters: Counters = field(default_factory=Counters)
 
     def __post_init__(self) -> None:
-        self.rate = Rate(self.limits.per_minute)
+        self.rate = RateLimit(self.limits.per_minute)
         self._large = asyncio.Semaphore(2)
 
     # -- letting in ----------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Service:
 
     async def _answered(self, served: Served, raw: bytes, who: Holder, key: str | None) -> bytes:
         def work() -> bytes:
-            question = Question(parsed_body(raw, FIELDS), who.name, key)
+            question = AskedQuestion(parsed_body(raw, FIELDS), who.name, key)
             return as_json(served.answer(question))
 
         if not served.step and len(raw) <= SMALL:
