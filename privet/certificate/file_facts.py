@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from array import array
 from dataclasses import dataclass, field
@@ -10,8 +9,11 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from privet._untrusted import parsed_json, read_whole
 from privet.errors import DataError
 
+#: the most that a file may have, in bytes
+LARGEST = 1 << 30
 MAGIC = b"PRIVET\x01\n"
 Record = dict[str, Any]
 #: the order in which a model file holds its arrays, before those of its own map
@@ -58,7 +60,7 @@ class FileFacts:
 
 def read_facts(path: Path) -> FileFacts:
     """The facts of a model, of intervals, of an evaluation or of answers."""
-    raw = path.read_bytes()
+    raw = read_whole(path, LARGEST)
     try:
         if raw.startswith(MAGIC):
             return _model(raw)
@@ -72,7 +74,7 @@ def read_facts(path: Path) -> FileFacts:
 def _model(raw: bytes) -> FileFacts:
     start = len(MAGIC) + 8
     size = int.from_bytes(raw[len(MAGIC) : start], "little")
-    header = json.loads(raw[start : start + size])
+    header = parsed_json(raw[start : start + size])
     shapes = header["arrays"]
     values = array("d")
     body = raw[start + size : -32]  # behind them: the digest
@@ -88,9 +90,9 @@ def _model(raw: bytes) -> FileFacts:
 
 def _text(raw: bytes) -> FileFacts:
     try:
-        record = json.loads(raw)
+        record = parsed_json(raw)
     except ValueError:
-        lines = [json.loads(line.partition(b"\t")[0]) for line in raw.split(b"\n") if line]
+        lines = [parsed_json(line.partition(b"\t")[0]) for line in raw.split(b"\n") if line]
         return FileFacts("answers", lines[0], tuple(lines[1:]))
     kinds = {"privet-intervals": "intervals", "privet-evaluation": "evaluation"}
     family = re.sub(r"-\d+$", "", record["format"])  # later versions keep these facts

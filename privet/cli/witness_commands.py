@@ -13,7 +13,6 @@ from privet._untrusted import read_whole
 from privet.cli.ledger_commands import LARGEST, Place
 from privet.cli.options import command, open_ledger
 from privet.errors import DeclarationError
-from privet.ledger.witness import read_witness
 
 #: How long a witness may take to answer, in seconds.
 PATIENCE = 30.0
@@ -43,6 +42,8 @@ def head(
 
 def _append(file: Path, line: str) -> None:
     """One more line, on disk when this returns; only to a file that holds such lines already."""
+    from privet.ledger.witness import read_witness
+
     if file.exists():
         read_witness(read_whole(file, LARGEST).decode(errors="replace").splitlines())
     handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

@@ -216,6 +216,9 @@ def whitener(kernel: Kernel, points: Any, n_components: int | None = None) -> Ar
         raise DeclarationError("The kernel of two public points is not a finite number.")
     values, vectors = scipy.linalg.eigh((gram + gram.T) / 2.0)
     values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
+    # eigenvectors have no sign of their own; without one a seeded release differs by machine
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    vectors = vectors * np.where(largest < 0.0, -1.0, 1.0)
     kept = values > max(EIGENVALUE_FLOOR * float(values[0]), 0.0)
     if not kept.any():
         raise DeclarationError("The public points span nothing: the kernel is zero on all of them.")

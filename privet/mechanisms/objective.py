@@ -218,6 +218,11 @@ class ObjectivePerturbation(Mechanism):
         largest_q = usual
         if limit > self.jacobian_share and self.regularization != "auto":
             largest_q = kept.main.objective_floor(self.loss, limit)
+        if largest_q <= 0.0:  # bounds of the profile underflow where mu is about 15 and more
+            raise InfeasibleBudget(
+                f"{self.budget} is too large for the proof of Gaussian noise in the objective. Use "
+                "noise='laplace', or a smaller budget."
+            )
         difference = self.loss.difference_bound * self.norm_bound
         lam = self._regularization("gaussian", math.sqrt(p) / free * difference, n, largest_q)
         q = RegularizedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)

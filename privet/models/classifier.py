@@ -322,7 +322,8 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         if self.standardize == "private" and self.column_bounds is None:
             options["column_bounds"] = schema.column_bounds
         as_they_are = used_as_they_are and self.standardize in (None, "auto")
-        if as_they_are and self.takes_domain and self.domain is None:
+        declared = self.norm_bound != 1.0  # rows are clipped as the user says, to a ball
+        if as_they_are and self.takes_domain and self.domain is None and not declared:
             options["domain"] = schema.domain
         return options
 

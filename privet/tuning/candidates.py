@@ -24,6 +24,9 @@ Candidate = dict[str, Any]
 #: What the search itself decides: a candidate must not.
 DECIDED = ("budget", "ledger", "dataset", "insecure_seed", "classes")
 
+#: Parameters that bend rows out of a domain that the estimator has: such a candidate has none.
+BALL = frozenset({"norm_bound", "features", "standardize"})
+
 
 class TuningAdvice(PrivetWarning):
     """The default rule, which is free, is likely to be better than this search."""
@@ -96,6 +99,8 @@ def model_for(
 ) -> PrivateLinearClassifier:
     """A fresh model with the candidate's parameters and what the search decides."""
     made: PrivateLinearClassifier = clone(estimator)
+    if made.takes_domain and "domain" not in candidate and not BALL.isdisjoint(candidate):
+        made.set_params(domain=None)
     made.set_params(**{**candidate, "ledger": None, "dataset": None, **decided})
     return made
 

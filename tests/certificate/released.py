@@ -35,7 +35,7 @@ def files(name: str) -> tuple[Path, ...]:
 
 def save_and_recompute(released: Any, path: Path) -> list[Number]:
     """The numbers of a file that was just written."""
-    released.save(path)
+    released.save(path, overwrite=True)
     return recompute(path)
 
 

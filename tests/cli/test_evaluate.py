@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from privet import Ledger, PureDP
+from privet._untrusted import sealed, unsealed
 from privet.cli.demo import write_table
 from privet.datasets import census_schema, census_table
 from privet.schema import Categorical
@@ -112,7 +113,7 @@ def test_a_configuration_file(people: Path, held_out: Path, tmp_path: Path) -> N
         "confusion rate",
         "precision",
     }
-    assert json.loads((tmp_path / "found.json").read_text()) == told
+    assert unsealed((tmp_path / "found.json").read_bytes()) == told
     again = run("evaluate", "--config", config, "--epsilon", 2, "--measure", "accuracy", "--force")
     assert again.exit_code == 0, again.output
     told = json.loads((tmp_path / "found.json").read_text())
@@ -130,7 +131,7 @@ def test_the_report_shows_the_evaluation_of_its_own_model(
     asked = ("evaluate", model, held_out, "--epsilon", "1", "--out", found)
     assert run(*asked).exit_code == 0
     assert run("report", model, "--evaluation", found, "--out", page).exit_code == 0
-    record, text = json.loads(found.read_text()), page.read_text()
+    record, text = unsealed(found.read_bytes()), page.read_text()
     assert text.count('<section class="evaluation">') == 1
     first = record["measures"][0]
     assert f"{first['lower']:.3f} to {first['upper']:.3f}" in text
@@ -140,7 +141,7 @@ def test_the_report_shows_the_evaluation_of_its_own_model(
         {**record, "sha256_of_model": "0" * 64},
         {k: v for k, v in record.items() if k != "sha256_of_model"},
     ):
-        found.write_text(json.dumps(broken))
+        found.write_text(sealed(broken))
         again = run("report", model, "--evaluation", found, "--out", page, "--force")
         refused(again, "another model file")
     for text in ("", "[]", "{}", json.dumps({**record, "measures": [{"lower": 2}]})):

@@ -95,7 +95,7 @@ def test_it_learns_and_comes_back_from_its_file(
     assert model.score(x, y) > 0.85
     assert model.guarantee_.private
     assert model.guarantee_.budget == BUDGET
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "model", overwrite=True)
     again = privet.load(tmp_path / "model")
     assert np.array_equal(again.decision_function(x), model.decision_function(x))
     assert again.guarantee_ == model.guarantee_
@@ -221,7 +221,7 @@ def test_nothing_of_the_rows_is_kept(tmp_path: Path) -> None:
         model = KernelSVC(BUDGET, **WAYS[way]).fit(x, y)
         for name, value in vars(model).items():
             assert n not in np.shape(value), name
-        model.save(tmp_path / "model")
+        model.save(tmp_path / "model", overwrite=True)
         content = (tmp_path / "model").read_bytes()
         assert not any(row.tobytes() in content for row in x)
 
@@ -343,7 +343,7 @@ def test_strings_by_a_spectrum_kernel(tmp_path: Path) -> None:
     public, _ = words(40)
     model = KernelLogisticRegression(BUDGET, kernel=Spectrum(2), public_points=public).fit(x, y)
     assert model.score(x, y) > 0.95
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "model", overwrite=True)
     again = privet.load(tmp_path / "model")
     assert np.array_equal(again.predict_proba(x[:50]), model.predict_proba(x[:50]))
     with pytest.raises(DataError, match="sequence"):
@@ -358,7 +358,7 @@ def test_sets_by_a_supplied_kernel(tmp_path: Path) -> None:
     model = KernelSVC(BUDGET, kernel=SuppliedKernel(jaccard, 1.0), public_points=public).fit(x, y)
     assert model.score(x, y) > 0.7
     with pytest.raises(DeclarationError, match="never code"):
-        model.save(tmp_path / "model")
+        model.save(tmp_path / "model", overwrite=True)
 
 
 def test_the_documentation_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -414,13 +414,13 @@ def test_a_map_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
     x, y = ring(50)
     model = KernelSVC(BUDGET, features=Own()).fit(x, y)
     with pytest.raises(DeclarationError, match="cannot be written"):
-        model.save(tmp_path / "model")
+        model.save(tmp_path / "model", overwrite=True)
 
 
 def test_a_file_whose_map_does_not_fit_is_refused(tmp_path: Path) -> None:
     x, y = ring(50)
     model = KernelSVC(BUDGET, n_frequencies=4).fit(x, y)
     model.frequencies_ = model.frequencies_[:, :1]
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "model", overwrite=True)
     with pytest.raises(DataError, match="do not fit"):
         privet.load(tmp_path / "model")

@@ -313,7 +313,7 @@ def test_a_report_names_products_and_parts() -> None:
         standardize="private",
         column_bounds=(-4, 4),
     ).fit(x, y)
-    assert model.guarantee_.event.noise == "gaussian and laplace"
+    assert model.guarantee_.event.noise == "matrix laplace and laplace"
     page = report.render(model)
     assert "part 2" in page
     assert " · column " in page

@@ -206,7 +206,7 @@ def test_many_classes_have_no_mu_in_the_objective() -> None:
     made = ObjectivePerturbation(Softmax(3), GDP(1.0), noise="gaussian")
     with pytest.raises(InfeasibleBudget):
         made.design(1000, 3)
-    assert ObjectivePerturbation(Softmax(3), GDP(1.0)).design(1000, 3).main.kind == "laplace"
+    assert ObjectivePerturbation(Softmax(3), GDP(1.0)).design(1000, 3).main.kind == "matrix laplace"
     assert OutputPerturbation(Softmax(3), GDP(1.0)).design(1000, 3).event.gdp() <= 1.0 + 1e-12
 
 
