@@ -9,7 +9,8 @@ import sys
 from tests.laws.test_imports import MODULES, ROOT, opened
 
 HERE = "privet.certificate"
-#: What it may share: sentences of refusal, the bounded reader of files from outside, and the package's own front door.
+#: What it may share: sentences of refusal, the bounded reader of files from outside, and the
+#: package's own front door.
 SHARED = {"privet", "privet.errors", "privet._version", "privet._untrusted"}
 
 
