@@ -216,6 +216,8 @@ def floor_within_mu(loss: Curved, share: float, mu: float) -> float:
     if loss.classes > 2:
         return 0.0
     shift, free = mu * math.sqrt(1.0 - share), curve_of(loss, mu, 0.0).can_be_free
+    if not dominates(mu, shift, 1e-12 * mu, logistic=free):
+        return 0.0  # a large mu, beyond what is computed
     most = largest(lambda k: dominates(mu, shift, k, logistic=free), mu)
     return most / loss.curvature_bound
 

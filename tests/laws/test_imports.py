@@ -83,7 +83,10 @@ ROOMS: dict[str, set[str]] = {
     "planning": BELOW_USES,
     "tuning": BELOW_USES | {"evaluation", "inference"},
     "report": BELOW_EDGES,
-    "certificate": {"_untrusted", "errors"},  # it computes a second time, and shares how files are read
+    "certificate": {
+        "_untrusted",
+        "errors",
+    },  # it computes a second time, and shares how files are read
     "cli": BELOW_EDGES | {"certificate", "report", "service"},
     "service": BELOW_EDGES | {"report"},
     "__main__": {"cli"},
