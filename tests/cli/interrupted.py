@@ -1,10 +1,11 @@
 """Runs a command again and again, stopped at the first step, at the second, ... until it ends.
 
-``python -m tests.cli.interrupted HOW SETUP COMMAND...``: a step is whatever opens, names or removes
-something in the current folder. HOW is ``killed`` (SIGKILL before the step) or ``full`` (the system
-has no room for it). SETUP is Python that fills an empty folder. Prints a line of JSON for each run:
-what it ended with, what it said, and the folder it left. The library is loaded once; each run is a
-fork of it.
+``python -m tests.cli.interrupted HOW EVERY SETUP COMMAND...``: a step is whatever opens, names or
+removes something in the current folder. HOW is ``killed`` (SIGKILL before the step) or ``full`` (the
+system has no room for it). With EVERY above 1 only each EVERY-th step is tried, from a random one of
+the first on. SETUP is Python that fills an empty folder. Prints a line of JSON for each run: what
+it ended with, what it said, and the folder it left. The library is loaded once; each run is a fork
+of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import errno
 import io
 import json
 import os
+import random
 import signal
 import sys
 import tempfile
@@ -76,7 +78,7 @@ def run(stop: Stop, command: list[str]) -> None:
     os._exit(code)
 
 
-def interrupted(how: str, setup: str, command: list[str]) -> None:
+def interrupted(how: str, every: int, setup: str, command: list[str]) -> None:
     """All runs, each in a folder of its own."""
     import privet.cli
     import privet.evaluation
@@ -84,7 +86,7 @@ def interrupted(how: str, setup: str, command: list[str]) -> None:
     import privet.report
     import privet.store  # noqa: F401  loaded once for all runs
 
-    for at in range(1, MOST):
+    for at in range(random.randint(1, every), MOST, every):
         with tempfile.TemporaryDirectory() as place:
             folder = os.path.realpath(place)
             os.chdir(folder)
@@ -114,4 +116,4 @@ def interrupted(how: str, setup: str, command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    interrupted(sys.argv[1], sys.argv[2], sys.argv[3:])
+    interrupted(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:])
