@@ -1,11 +1,11 @@
 """Runs a command again and again, stopped at the first step, at the second, ... until it ends.
 
 ``python -m tests.cli.interrupted HOW EVERY SETUP COMMAND...``: a step is whatever opens, names or
-removes something in the current folder. HOW is ``killed`` (SIGKILL before the step) or ``full`` (the
-system has no room for it). With EVERY above 1 only each EVERY-th step is tried, from a random one of
-the first on. SETUP is Python that fills an empty folder. Prints a line of JSON for each run: what
-it ended with, what it said, and the folder it left. The library is loaded once; each run is a fork
-of it.
+removes something in the current folder. HOW is ``killed`` (SIGKILL before the step) or ``full``
+(the system has no room for it). With EVERY above 1 only each EVERY-th step is tried, from a random
+one of the first on. SETUP is Python that fills an empty folder. Prints a line of JSON for each run:
+what it ended with, what it said, and the folder it left. The library is loaded once; each run is a
+fork of it.
 """
 
 from __future__ import annotations
