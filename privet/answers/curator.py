@@ -114,6 +114,14 @@ class Curator:
             return None
         return self._seed + (len(self.transcript.batches) + 1) * (1 << 32)
 
+    def give_up(self) -> Session:
+        """The running session, for whoever answers in its place from now on."""
+        session: Session | None = self.__dict__.pop("_session", None)
+        if session is None:
+            raise DeclarationError("There is no running session to give up.")
+        self._session = None
+        return session
+
     def refuse_copy(self) -> None:
         """Refused while training rows are held: a copy would answer with a second noise."""
         if self.publishes and self.session is not None:

@@ -217,6 +217,21 @@ class InteractivePredictor(AnswerNumbers):
         or moved holds all that was answered.
         """
         found = newest_of(transcript, self.journal, sure=newest)
+        session = self.session_again(X, y, found)
+        if session is None:
+            self._curator = recalled(found, self._kernel(int(self.n_features_in_)))
+        else:
+            seed = self.insecure_seed
+            self._curator = resumed(found, session, journal=self.journal, seed=seed, sure=newest)
+        self.guarantee_ = found.guarantee
+        self.regularization_ = regularization_of(found.guarantee.event)
+        return self
+
+    def session_again(self, X: Any, y: Any, found: Transcript) -> Session | None:
+        """The session of a release that was charged before, from its rows; None: it needs none.
+
+        Whoever calls it sees to it that no query is answered twice with different noise.
+        """
         self._forget()
         data, labels = self._table(X, y)
         n, d = table_shape(data)
@@ -224,15 +239,17 @@ class InteractivePredictor(AnswerNumbers):
         self._refuse_other(found, self._event(n, d), d)
         self._refuse_unsound(data)
         targets = self._targets(labels, self.classes_)  # the first fit was charged for this
-        if "vector" in found.state:  # it needs no rows: it is in the transcript
-            self._curator = recalled(found, self._kernel(d))
-        else:
-            session, _ = self._opening(d).session(data, targets)
-            seed = self.insecure_seed
-            self._curator = resumed(found, session, journal=self.journal, seed=seed, sure=newest)
-        self.guarantee_ = found.guarantee
-        self.regularization_ = regularization_of(found.guarantee.event)
-        return self
+        if "vector" in found.state:
+            return None  # its release is in the transcript
+        return self._opening(d).session(data, targets)[0]
+
+    def hand_over(self) -> Session:
+        """The session, for a release that others answer too; this predictor answers no more."""
+        return self._curator.give_up()
+
+    def recalled_session(self, found: Transcript) -> Session:
+        """The session of a release that needs no rows: its vector is in the transcript."""
+        return recalled(found, self._kernel(int(self.n_features_in_))).give_up()
 
     def _refuse_other(self, transcript: Transcript, event: Event, d: int) -> None:
         known = transcript.guarantee.event

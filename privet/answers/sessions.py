@@ -78,6 +78,10 @@ class Session(ABC):
     def restore(self, batch: AnsweredBatch) -> None:
         """Take up a batch that was answered before, in the order of the transcript."""
 
+    @abstractmethod
+    def anew(self) -> Session:
+        """A session of the same minimizer that has answered nothing yet."""
+
     @property
     def state(self) -> Record:
         """Public counters that a transcript must carry."""
@@ -129,6 +133,10 @@ class FunctionSession(Session):
             cross = np.ascontiguousarray(self._kernel(self._kept.all(), piece))
         own = self._kernel(piece, piece)
         return self._predict(piece), cross, (own + own.T) / 2.0
+
+    def anew(self) -> FunctionSession:
+        """Without the factor."""
+        return FunctionSession(self._answers.design, self._kernel, self._predict)
 
     @property
     def state(self) -> Record:
@@ -190,6 +198,10 @@ class SparseSession(Session):
             square = float(self._kernel.diagonal(query)[0])
             self._correct(query, float(batch.answers[i]) - self._guess(query), square)
 
+    def anew(self) -> SparseSession:
+        """Without corrections; ``recall`` says which epochs are used."""
+        return SparseSession(self._machine.design, self._kernel, self._predict)
+
     @property
     def state(self) -> Record:
         """Epochs that began."""
@@ -246,6 +258,10 @@ class VectorSession(Session):
 
     def recall(self, state: Record) -> None:
         """Nothing to take up."""
+
+    def anew(self) -> VectorSession:
+        """It has no history."""
+        return self
 
     def __reduce__(self) -> Any:
         return VectorSession, (self._kernel, self._released)  # released: no row is in it

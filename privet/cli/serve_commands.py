@@ -1,4 +1,4 @@
-"""``privet serve`` and ``privet token``: released models behind an address."""
+"""``privet serve``, ``privet token`` and ``privet answers``: releases behind an address."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from privet.cli.options import Json, command, open_ledger
-from privet.cli.printing import as_json, facts, say
+from privet.cli.options import AccountFlags, BudgetFlags, Json, command, open_ledger, required
+from privet.cli.printing import as_json, facts, say, working
 from privet.errors import DeclarationError, MissingExtra
 
 if TYPE_CHECKING:
+    from privet.ledger import Ledger
+    from privet.service.served_answers import ServedAnswers
+    from privet.service.served_model import Served
     from privet.service.tokens import Tokens
     from privet.service.web import Service
 
@@ -22,13 +25,28 @@ def register(app: typer.Typer) -> None:
     """Add both commands."""
     command(app, serve, "privet serve model.privet --tokens tokens.json --ledger budget.db")
     command(app, token, "privet token tokens.json hospital-b --role ask")
+    group = typer.Typer(help="Interactive releases, which a service answers.")
+    where = "--schema schema.toml --ledger budget.db --dataset patients --rho 0.5"
+    command(group, open_, f"privet answers open ward-7 patients.csv {where}")
+    app.add_typer(group, name="answers")
 
 
 def serve(
-    models: Annotated[list[Path], typer.Argument(help="Model files; each is served by its name.")],
-    ledger: Annotated[
-        str | None, typer.Option(help="Also say what is left, from this ledger.")
+    models: Annotated[
+        list[Path] | None, typer.Argument(help="Model files; each is served by its name.")
     ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Say what is left, from this ledger; --answers needs it.")
+    ] = None,
+    answers: Annotated[
+        str | None, typer.Option(help="An interactive release that privet answers opened.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="With --answers: the table that it was opened with.")
+    ] = None,
+    step: Annotated[
+        float, typer.Option(help="Seconds that times of interactive answers are rounded up to.")
+    ] = 0.25,
     tokens: Annotated[
         Path | None,
         typer.Option(help="Who may ask: a file that privet token wrote. Without it one is drawn."),
@@ -46,16 +64,17 @@ def serve(
     ] = 6_000.0,
     json: Json = False,
 ) -> None:
-    """Answer questions to released models over HTTP, with a page for people at the address.
+    """Answer questions to releases over HTTP, with a page for people at the address.
 
     POST /predict takes rows in the schema's own columns, GET /model has the statement and GET
-    /budget what is left. Nothing of what is asked is stored. Put a server that speaks TLS in front
-    of it before anybody else can reach it: see docs/service.md.
+    /budget what is left. Nothing of what is asked of a model file is stored; what is asked of an
+    interactive release is noted in the ledger's database, where all workers find it. Put a server
+    that speaks TLS in front before anybody else can reach it: see docs/service.md.
     """
     try:
         from privet.service.guard import Counters
         from privet.service.limits import ServiceLimits
-        from privet.service.served_model import Served, ServedRelease
+        from privet.service.served_model import ServedRelease
         from privet.service.supervisor import Supervisor, listening
         from privet.service.supervisor import serve as answer
         from privet.service.web import Service, application
@@ -67,12 +86,19 @@ def serve(
         ) from error
     limits = ServiceLimits(body=int(megabytes * 2**20), rows=rows, per_minute=per_minute)
     account = None if ledger is None else open_ledger(ledger)
-    found: dict[str, Served] = {}
-    for path in models:
-        one = ServedRelease(path, rows=limits.rows, ledger=account)
-        if one.name in found:
-            raise DeclarationError(f"Two models would be called {one.name!r}: rename one file.")
-        found[one.name] = one
+    listed: list[Served] = [ServedRelease(p, rows=rows, ledger=account) for p in models or ()]
+    if answers is not None:
+        one = _resumed(answers, data, account, rows, step)
+        if workers > 1 and not one.answers.shared:
+            raise DeclarationError(
+                "A sparse vector's threshold is in the memory of one process: use --workers 1."
+            )
+        listed.append(one)
+    if not listed:
+        raise typer.BadParameter("name a model file, or a release with --answers.")
+    found = {one.name: one for one in listed}
+    if len(found) < len(listed):
+        raise DeclarationError("Two releases would have the same name: rename one file.")
     known, drawn = _tokens(tokens, open_=open_)
     service = Service(found, known, limits, open=open_, counters=Counters(workers))
     where = listening(host, port)
@@ -82,6 +108,20 @@ def serve(
         answer(app, where)
     else:
         Supervisor(app, where, workers).run()
+
+
+def _resumed(
+    name: str, data: Path | None, ledger: Ledger | None, rows: int, step: float
+) -> ServedAnswers:
+    """The interactive release with its rows in this process."""
+    from privet.answers.ledger_answers import resumed_answers
+    from privet.service.served_answers import ServedAnswers
+
+    if ledger is None or data is None:
+        raise typer.BadParameter("--answers goes with --ledger and --data.")
+    with working(f"Reading {data.name} and taking up {name}"):
+        found = resumed_answers(name, data, ledger=ledger)
+    return ServedAnswers(found, rows=rows, step=step)
 
 
 def _tokens(path: Path | None, *, open_: bool) -> tuple[Tokens, str | None]:
@@ -151,3 +191,49 @@ def token(
         as_json({"name": name, "role": role, "token": drawn})
     else:
         facts([("Token", drawn), ("For", f"{name}, who may {role}"), ("Hash in", str(file))])
+
+
+def open_(
+    name: Annotated[str, typer.Argument(help="What the release will be called.")],
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file.")],
+    schema: Annotated[
+        Path | None, typer.Option(help="Declared columns and label of two classes, TOML.")
+    ] = None,
+    *,
+    budget: BudgetFlags,
+    account: AccountFlags,
+    mechanism: Annotated[
+        Literal["auto", "function", "sparse_vector"],
+        typer.Option(help="A function release needs --rho, --mu or --delta."),
+    ] = "auto",
+    queries: Annotated[
+        int, typer.Option(min=1, help="How many different rows will be answered.")
+    ] = 10_000,
+    gamma: Annotated[
+        float, typer.Option(help="Width of the Gaussian kernel on encoded rows.")
+    ] = 1.0,
+    json: Json = False,
+) -> None:
+    """Charge an interactive release and open it; privet serve --answers answers it.
+
+    The budget pays once, for all answers together. The rows stay where they are: only queries and
+    answers are kept, in the ledger's database.
+    """
+    from privet.answers.ledger_answers import open_answers
+    from privet.cli.train import confirmed_schema
+    from privet.features.numeric import Gaussian
+
+    declared = confirmed_schema(required(schema, "--schema"))
+    options = {**account.options(), "mechanism": mechanism, "queries": queries}
+    if not options.get("ledger"):
+        raise typer.BadParameter("an interactive release needs --ledger and --dataset.")
+    with working(f"Reading and encoding {data.name}, fitting"):
+        made = open_answers(
+            name, declared, data, budget=budget.budget(), kernel=Gaussian(gamma), **options
+        )
+    guarantee = made.kept.guarantee
+    if json:
+        as_json({"release": name, "queries": queries, "guarantee": guarantee.to_json()})
+        return
+    told = f"privet serve --answers {name} --data {data} --ledger {account.ledger}"
+    facts([("Opened", name), ("Guarantee", str(guarantee)), ("Next", told)])

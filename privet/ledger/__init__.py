@@ -10,6 +10,7 @@ verify.py    replaying a ledger from its first entry; checkpoint.py from the las
 binding.py   whether a released file and its entry name each other
 memory.py    what was last seen of a ledger; beside.py keeps it beside a file
 witness.py   heads in the hands of an outside witness
+answer_turns.py   transcripts of releases that several processes answer
 place.py     whether all who charge a file meet there: links, mounts, locks
 store.py     what a database must give; sqlite.py and postgres.py give it, stores.py chooses
 postgres_connection.py, postgres_tables.py, guard*.sql, postgres_roles.py   what a server needs

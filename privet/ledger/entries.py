@@ -55,6 +55,16 @@ class Transaction(Protocol):
     def rows(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """What a query finds."""
 
+    @property
+    def answers(self) -> str:
+        """The table of answers, which a ledger has once a release keeps its transcript there."""
+
+    def has_answers(self) -> bool:
+        """Whether that table is there."""
+
+    def run(self, sql: str, values: Mapping[str, Any]) -> None:
+        """A statement that finds nothing."""
+
     def insert(self, entry: Entry) -> None:
         """Append an entry."""
 
@@ -108,6 +118,11 @@ class Entries:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self.appended: Entry | None = None  # the newest that this transaction wrote
+
+    @property
+    def transaction(self) -> Transaction:
+        """What it reads from and writes to."""
+        return self._transaction
 
     def account(self, dataset: str, kind: str = "", key: str | None = None) -> Account:
         """The account of an open data set, and its entry of this kind and key if there is one."""

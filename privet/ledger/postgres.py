@@ -51,6 +51,19 @@ class PostgresTransaction:
         text = re.sub(r":(\w+)", r"%(\1)s", sql)
         return self.connection.execute(text.encode(), values).fetchall()
 
+    @property
+    def answers(self) -> str:
+        """The table of answers."""
+        return self.connection.table("privet_answers")
+
+    def has_answers(self) -> bool:
+        """Whether it is there."""
+        return self.rows("SELECT to_regclass(:name)", {"name": self.answers}) != [(None,)]
+
+    def run(self, sql: str, values: Mapping[str, Any]) -> None:
+        """A statement that finds nothing."""
+        self.connection.execute(re.sub(r":(\w+)", r"%(\1)s", sql).encode(), values)
+
     def insert(self, entry: Entry) -> None:
         """Append an entry."""
         line = json.dumps(dict(zip(COLUMNS, entry, strict=True)))

@@ -69,10 +69,19 @@ class SqliteTransaction:
 
     connection: sqlite3.Connection
     table: str = "entries"
+    answers: str = "answers"
 
     def rows(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """What a query finds."""
         return self.connection.execute(sql, values).fetchall()
+
+    def has_answers(self) -> bool:
+        """Whether it is there."""
+        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'answers'", {}))
+
+    def run(self, sql: str, values: Mapping[str, Any]) -> None:
+        """A statement that finds nothing."""
+        self.connection.execute(sql, values)
 
     def insert(self, entry: Entry) -> None:
         """Append an entry."""

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PATIENCE = 60.0
+#: Servers, browsers and storms take longer than the rest of the tests may.
+only_by_make_test_service = pytest.mark.skipif(
+    not os.environ.get("PRIVET_TEST_SERVICE"), reason="run by make test-service"
+)
 ROOT = Path(__file__).parents[2]
 
 
