@@ -161,10 +161,10 @@ class KernelClassifier(PrivateLinearClassifier):
         """
         self._check_features(d)
         plan = super().planned(n, d, classes)
-        gaussian = self.mechanism == "objective" and plan.design.main.kind == "gaussian"
+        gaussian = self.mechanism == "objective" and plan.minimizer[1].main.kind == "gaussian"
         if self.regularization != "auto" or not gaussian:
             return plan
-        mechanism, design = least_regularized(plan.mechanism, plan.design)
+        mechanism, design = least_regularized(*plan.minimizer)
         event = plan.stages.event(design.event, n)
         return replace(plan, mechanism=mechanism, design=design, event=event)
 

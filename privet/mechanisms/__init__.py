@@ -3,12 +3,13 @@
 from privet.mechanisms.counts import Histogram
 from privet.mechanisms.distinguishing import Distinguishing
 from privet.mechanisms.function import FunctionRelease
+from privet.mechanisms.gradient import GradientDescent
 from privet.mechanisms.matrix import SecondMoments
 from privet.mechanisms.moments import PrivateMean
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.output import OutputPerturbation
 from privet.mechanisms.projection import Projection
-from privet.mechanisms.release import Design, Draw, Mechanism, Release, ReleaseDesign
+from privet.mechanisms.release import Design, Draw, Mechanism, Release, ReleaseDesign, Trainer
 from privet.mechanisms.search import DisjointParts, PublicChoice, RandomStopping
 from privet.mechanisms.selection import Selection
 from privet.mechanisms.sparse_vector import SparseVector
@@ -18,10 +19,14 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     mechanism.name: mechanism for mechanism in (OutputPerturbation, ObjectivePerturbation)
 }
 
+#: Whatever fits a linear model: the minimizers, and gradient descent, which minimizes nothing.
+TRAINERS: dict[str, type[Trainer]] = {**MECHANISMS, GradientDescent.name: GradientDescent}
+
 #: Every release by the mechanism that its events name; the laws are tested on all of these.
 _RELEASES: tuple[type[Release], ...] = (
     OutputPerturbation,
     ObjectivePerturbation,
+    GradientDescent,
     Histogram,
     PrivateMean,
     Selection,
@@ -39,11 +44,14 @@ RELEASES: dict[str, type[Release]] = {release.name: release for release in _RELE
 __all__ = [
     "MECHANISMS",
     "RELEASES",
+    "TRAINERS",
     "Design",
     "Draw",
+    "GradientDescent",
     "Mechanism",
     "ObjectivePerturbation",
     "OutputPerturbation",
     "Release",
     "ReleaseDesign",
+    "Trainer",
 ]

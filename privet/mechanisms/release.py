@@ -21,6 +21,7 @@ from privet.grid import add_discrete_gaussian, round_to_grid
 from privet.losses import Loss
 from privet.noise import Law, Noise
 from privet.privacy import Budget, Event, FitEvent
+from privet.privacy.kinds import GradientEvent
 from privet.randomness import Randomness, source
 from privet.risk import RegularizedRisk
 from privet.rows import Rows
@@ -119,8 +120,19 @@ class Release(ABC):
         """Noise, draws and event, for ``n`` rows first and other public sizes after it."""
 
 
+class VectorDesign(ReleaseDesign):
+    """The design of a released parameter vector."""
+
+    event: FitEvent | GradientEvent
+
+    @property
+    @abstractmethod
+    def parameters(self) -> int:
+        """Length of the released vector."""
+
+
 @dataclass(frozen=True)
-class Design(ReleaseDesign):
+class Design(VectorDesign):
     """The design of a private minimizer."""
 
     risk: RegularizedRisk
@@ -171,17 +183,13 @@ class ReleasedVector:
     """A released vector with the event that covers it and the words for its arithmetic."""
 
     value: Array
-    event: FitEvent
+    event: FitEvent | GradientEvent
     numerics: str
 
 
 @dataclass(frozen=True)
-class Mechanism(Release):
-    """A private minimizer of the regularized risk.
-
-    ``run(rows)`` draws fresh noise and releases; ``sample(rows, k)`` draws ``k`` releases at once
-    from the same law, for audits.
-    """
+class Trainer(Release):
+    """What fits the parameters of a linear model: a private minimizer, or gradient descent."""
 
     loss: Loss
     budget: Budget
@@ -202,6 +210,27 @@ class Mechanism(Release):
             )
         if self.regularization != "auto":
             positive("regularization", self.regularization)
+        source(self.insecure_seed)  # refuses a malformed seed
+
+    @abstractmethod
+    def design(self, n: int, m: int) -> VectorDesign:
+        """The design for ``n`` rows of ``m`` columns."""
+
+    @abstractmethod
+    def run(self, rows: Rows, design: Any = None) -> ReleasedVector:
+        """Draw fresh noise and release. Charge the design's event before this."""
+
+
+@dataclass(frozen=True)
+class Mechanism(Trainer):
+    """A private minimizer of the regularized risk.
+
+    ``run(rows)`` draws fresh noise and releases; ``sample(rows, k)`` draws ``k`` releases at once
+    from the same law, for audits.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.noise not in CHOICES:
             raise DeclarationError(
                 "noise must be 'auto', 'laplace' (also called 'sphere'), 'gaussian' or 'domain', "
@@ -212,7 +241,6 @@ class Mechanism(Release):
                 "Gaussian noise has no pure epsilon. Use noise='laplace', or a ZCDP or "
                 "ApproxDP budget."
             )
-        source(self.insecure_seed)  # refuses a malformed seed
 
     # -- without data --------------------------------------------------------------------------
 

@@ -8,7 +8,13 @@ certificate      what is handed back, and what it can be worth in double precisi
 """
 
 from privet.minimize.batch import curvature_at, minimize_many
-from privet.minimize.certificate import Solution, Status, minimizer_norm, rounding_floor
+from privet.minimize.certificate import (
+    Solution,
+    Status,
+    gradient_rounding,
+    minimizer_norm,
+    rounding_floor,
+)
 from privet.minimize.certified import MAX_ITER, minimize
 
 __all__ = [
@@ -16,6 +22,7 @@ __all__ = [
     "Solution",
     "Status",
     "curvature_at",
+    "gradient_rounding",
     "minimize",
     "minimize_many",
     "minimizer_norm",

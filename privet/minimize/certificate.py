@@ -104,11 +104,16 @@ def rounding_floor(n: int, m: int, risk: RegularizedRisk, noise_norm: float) -> 
     ``noise_norm`` bounds ``|b|``, the linear term times ``n``. No tolerance below this floor can be
     certified; a certificate of ``tolerance`` proves a gradient norm of ``tolerance + floor``.
     """
-    slope, radius = risk.row_gradient, 2.0 * minimizer_norm(risk, n, noise_norm)
-    rows = min(n, MOST_BLOCK_ROWS)
+    radius = 2.0 * minimizer_norm(risk, n, noise_norm)
+    rest = 4.0 * UNIT * (risk.regularization * radius + noise_norm / n + risk.row_gradient)
+    return gradient_rounding(n, m, risk, radius) + rest
+
+
+def gradient_rounding(n: int, m: int, risk: RegularizedRisk, radius: float) -> float:
+    """What rounding can do to the mean gradient of the loss at a point of norm ``radius``."""
+    slope, rows = risk.row_gradient, min(n, MOST_BLOCK_ROWS)
     classes, loss = risk.loss.classes, risk.loss
     scores = risk.row_curvature * _gamma(m + classes + 8) * radius
     offsets = loss.curvature_bound * loss.offset * risk.norm_bound
     slopes = 8.0 * classes * UNIT * (slope + offsets)
-    rest = 4.0 * UNIT * (risk.regularization * radius + noise_norm / n + slope)
-    return _gamma(rows + 8) * slope + scores + slopes + rest
+    return _gamma(rows + 8) * slope + scores + slopes

@@ -23,7 +23,7 @@ from privet.ledger import Ledger
 from privet.losses import Loss
 from privet.losses.multiclass import sum_zero_basis
 from privet.losses.weighted import Weighted
-from privet.mechanisms import MECHANISMS, Mechanism
+from privet.mechanisms import MECHANISMS, TRAINERS, Trainer
 from privet.mechanisms.release import NoiseChoice, ReleasedVector
 from privet.models.featured import FeaturedModel, Standardize
 from privet.models.fit import Fit, Planned
@@ -63,6 +63,9 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         "scale_",
         "whitening_",
     )
+
+    #: what the model can be fitted by
+    mechanisms: ClassVar[tuple[str, ...]] = tuple(MECHANISMS)
 
     regularization_: float
 
@@ -106,13 +109,13 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         n_classes: int,
         weights: tuple[float, ...] | None,
         budget: Budget | None = None,
-    ) -> Mechanism:
+    ) -> Trainer:
         """The fit's mechanism; ``budget`` is its share where stages come before it."""
-        if self.mechanism not in MECHANISMS:
-            names = " or ".join(repr(name) for name in sorted(MECHANISMS))
-            raise DeclarationError(f"mechanism must be {names}, got {self.mechanism!r}.")
+        if self.mechanism not in self.mechanisms:
+            names = ", ".join(repr(name) for name in self.mechanisms)
+            raise DeclarationError(f"mechanism must be one of {names}; got {self.mechanism!r}.")
         loss = self._loss(n_classes)
-        return MECHANISMS[self.mechanism](
+        return TRAINERS[self.mechanism](
             loss=loss if weights is None else Weighted(loss, weights),
             budget=as_budget(self.budget) if budget is None else budget,
             norm_bound=self._row_norm(),
@@ -175,11 +178,11 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
     def _is_gaussian(self, count: int) -> bool:
         """Whether Gaussian noise of the fit is that of a Gaussian mechanism, at little cost.
 
-        On the minimizer it is; in the objective it lies inside one, which is cheap for logistic
-        loss alone.
+        On the minimizer and on gradients it is; in the objective it lies inside one, which is
+        cheap for logistic loss alone.
         """
         return self.noise != "laplace" and (
-            self.mechanism == "output" or self._loss(count).jacobian_family == "logistic"
+            self.mechanism != "objective" or self._loss(count).jacobian_family == "logistic"
         )
 
     def _assumptions(self) -> tuple[str, ...]:
@@ -213,7 +216,7 @@ class PrivateLinearClassifier(Displayed, ClassifierMixin, FeaturedModel):  # typ
         self.classes_ = fit.classes
         self.regularization_ = release.event.regularization
         numerics = fit.planned.stages.numerics(release.numerics, release.event.n)
-        constants = fit.design.constants
+        constants = fit.planned.design.constants
         self.guarantee_ = Guarantee(fit.event, numerics, self._assumptions(), constants=constants)
 
     # -- predicting ----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from privet._checks import norm_bound, positive
 from privet._types import Array, Codes, Targets
 from privet.domain import Domain, as_domain
 from privet.errors import DataError, DeclarationError
-from privet.mechanisms import Mechanism
+from privet.mechanisms import Trainer
 from privet.models.fit import PrivateModel
 from privet.models.inputs import numbers, refuse_unsound, table_shape
 from privet.models.row_view import RowView
@@ -205,7 +205,7 @@ class FeaturedModel(PrivateModel):
         """What each row is labeled with in the loss: a function of that row and of releases."""
         return codes
 
-    def _targets(self, data: Any, codes: Codes, mechanism: Mechanism, n_classes: int) -> Targets:
+    def _targets(self, data: Any, codes: Codes, mechanism: Trainer, n_classes: int) -> Targets:
         return mechanism.loss.targets(self._codes(data, codes, n_classes))
 
     def _rows(self, data: Any, targets: Targets) -> Rows:

@@ -41,8 +41,8 @@ from privet._types import Array, Codes, Targets
 from privet.errors import DeclarationError
 from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger
-from privet.mechanisms import Mechanism
-from privet.mechanisms.release import Design, ReleasedVector
+from privet.mechanisms import Mechanism, Trainer
+from privet.mechanisms.release import Design, ReleasedVector, VectorDesign
 from privet.models.digest import model_digest
 from privet.models.inputs import declared_classes, encode_labels, table_shape
 from privet.models.row_wise import refuse_charge, why_not_covered
@@ -62,9 +62,9 @@ class Planned:
 
     Attributes
     ----------
-    mechanism : Mechanism
+    mechanism : Trainer
         With the fit's share of the budget.
-    design : Design
+    design : VectorDesign
         Every number of the release: noise, regularization, tolerance.
     stages : StagedBudget
         The budget, between the fit and the releases that come before it.
@@ -72,10 +72,20 @@ class Planned:
         What all of it will cost.
     """
 
-    mechanism: Mechanism
-    design: Design
+    mechanism: Trainer
+    design: VectorDesign
     stages: StagedBudget
     event: Event
+
+    @property
+    def minimizer(self) -> tuple[Mechanism, Design]:
+        """Mechanism and design of a private minimizer; refused where the fit is none."""
+        if isinstance(self.mechanism, Mechanism) and isinstance(self.design, Design):
+            return self.mechanism, self.design
+        raise DeclarationError(
+            f"A fit by mechanism={self.mechanism.name!r} has no noise of a known law in its "
+            "coefficients, which this needs. Use mechanism='objective'."
+        )
 
 
 @dataclass(frozen=True)
@@ -127,7 +137,7 @@ class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]
         """Arrays of the public map, drawn or computed without a row, after the charge."""
 
     @abstractmethod
-    def _targets(self, data: Any, codes: Codes, mechanism: Mechanism, n_classes: int) -> Targets:
+    def _targets(self, data: Any, codes: Codes, mechanism: Trainer, n_classes: int) -> Targets:
         """What the loss is given for each row: a function of that row and of releases."""
 
     @abstractmethod
@@ -274,13 +284,13 @@ class Fit(Generic[Model]):
 
     @property
     def mechanism(self) -> Mechanism:
-        """The fit's mechanism, with its share of the budget."""
-        return self.planned.mechanism
+        """The fit's minimizer, with its share of the budget; refused where it is none."""
+        return self.planned.minimizer[0]
 
     @property
     def design(self) -> Design:
         """The design of the fit itself."""
-        return self.planned.design
+        return self.planned.minimizer[1]
 
     @property
     def event(self) -> Event:
@@ -301,7 +311,7 @@ class Fit(Generic[Model]):
     def rows(self) -> Rows:
         """What the mechanism reads; known once the stages have released what shapes it."""
         count = len(self.classes)
-        targets = self.model._targets(self.table.x, self.codes, self.mechanism, count)
+        targets = self.model._targets(self.table.x, self.codes, self.planned.mechanism, count)
         return self.model._rows(self.table.x, targets)
 
     def with_budget(self, budget: Budget) -> Fit[Model]:

@@ -16,7 +16,7 @@ from privet._types import Array, Codes
 from privet.errors import DeclarationError
 from privet.ledger import Ledger
 from privet.losses import JointHuber, Loss, Softmax
-from privet.mechanisms import Mechanism, ObjectivePerturbation
+from privet.mechanisms import ObjectivePerturbation, Trainer
 from privet.models.classifier import PrivateLinearClassifier, probabilities
 from privet.models.export import exported
 from privet.models.inputs import table_shape
@@ -194,7 +194,7 @@ class LargeMarginGaussian(PrivateLinearClassifier):
 
     def _mechanism(
         self, n_classes: int, weights: tuple[float, ...] | None, budget: Budget | None = None
-    ) -> Mechanism:
+    ) -> Trainer:
         if weights is not None:  # a component weighs what its class weighs
             weights = tuple(np.repeat(weights, int(self.components)).tolist())
         made = super()._mechanism(n_classes, weights, budget)

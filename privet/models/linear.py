@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from privet._types import Array
 from privet.ledger import Ledger
 from privet.losses import Logistic, Loss, Softmax, named_loss
+from privet.mechanisms import TRAINERS
 from privet.mechanisms.release import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier, probabilities
 from privet.models.export import exported
@@ -27,8 +28,10 @@ class LogisticRegression(PrivateLinearClassifier):
     ----------
     budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost. A number is the epsilon of pure differential privacy.
-    mechanism : "objective" or "output", default "objective"
-        Where the noise goes: into the objective (more accurate) or onto the minimizer.
+    mechanism : "objective", "output" or "gradient", default "objective"
+        Where the noise goes: into the objective, onto the minimizer (less accurate), or onto the
+        gradients of a descent, each row's clipped to a public norm. The last needs a budget that
+        allows Gaussian noise, and has no intervals.
     noise : "auto", "laplace", "gaussian" or "domain", default "auto"
         The one with the least effect among those that the budget and the declarations allow:
         "laplace" is spherical, "domain" has the shape of the declared domain.
@@ -108,6 +111,7 @@ class LogisticRegression(PrivateLinearClassifier):
     """
 
     takes_domain: ClassVar[bool] = True
+    mechanisms: ClassVar[tuple[str, ...]] = tuple(TRAINERS)
 
     def __init__(
         self,
@@ -207,8 +211,10 @@ class LinearSVC(PrivateLinearClassifier):
         A hinge with a quadratic or a twice differentiable knee.
     h : float, default 0.5
         Half-width of the knee; wider costs less noise.
-    mechanism : "objective" or "output", default "objective"
-        Where the noise goes: into the objective (more accurate) or onto the minimizer.
+    mechanism : "objective", "output" or "gradient", default "objective"
+        Where the noise goes: into the objective, onto the minimizer (less accurate), or onto the
+        gradients of a descent, each row's clipped to a public norm. The last needs a budget that
+        allows Gaussian noise, and has no intervals.
     noise : "auto", "laplace", "gaussian" or "domain", default "auto"
         The one with the least effect among those that the budget and the declarations allow:
         "laplace" is spherical, "domain" has the shape of the declared domain.
@@ -279,6 +285,7 @@ class LinearSVC(PrivateLinearClassifier):
     """
 
     takes_domain: ClassVar[bool] = True
+    mechanisms: ClassVar[tuple[str, ...]] = tuple(TRAINERS)
 
     def __init__(
         self,

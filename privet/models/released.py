@@ -151,12 +151,13 @@ class Released:
         """The fit's mechanism, with the budget, regularization and kind of noise of its event."""
         event = self.fit
         weights = class_weights(self.model.class_weight, self.classes)
-        return replace(
+        made = replace(
             self.model._mechanism(len(self.classes), weights),
             budget=event.claim,
             regularization=event.regularization,
             noise=cast(NoiseChoice, event.noise),
         )
+        return cast(Mechanism, made)  # a FitEvent is a minimizer's
 
     @cached_property
     def design(self) -> Design:

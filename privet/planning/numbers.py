@@ -74,11 +74,11 @@ class Declaration:
     @cached_property
     def release(self) -> Mechanism:
         """The mechanism that a fit would run, with its own share of the budget."""
-        return self._planned.mechanism
+        return self._planned.minimizer[0]
 
     def design(self) -> Design:
         """The design that the fit would have; the plan itself says where ``Lam`` was raised."""
-        return self._planned.design
+        return self._planned.minimizer[1]
 
     @cached_property
     def one_release(self) -> bool:

@@ -1,6 +1,7 @@
 """Every kind of event, one small class each, and events and curves from their records.
 
 FitEvent             a minimizer by output or objective perturbation
+GradientEvent        parameters by private gradient descent
 HistogramEvent       counts                      MomentsEvent     means of columns or cells
 SelectionEvent       one of several candidates   MatrixEvent      the matrices of intervals
 FunctionEvent        a function in a kernel's space; SparseVectorEvent, ProjectionEvent,
@@ -42,6 +43,16 @@ class FitEvent(Event):
     columns: int
     regularization: float
     share: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientEvent(Event):
+    """Parameters by noisy gradient steps; scale and sensitivity are one step's, the curve all's."""
+
+    mechanisms: ClassVar[tuple[str, ...]] = ("gradient",)
+    count_name: ClassVar[str] = "columns"
+    columns: int
+    regularization: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +173,7 @@ EVENTS: dict[str, type[Event]] = {
     name: kind
     for kind in (
         FitEvent,
+        GradientEvent,
         HistogramEvent,
         SelectionEvent,
         MomentsEvent,

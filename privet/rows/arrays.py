@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from privet._types import Array, Targets
 from privet.domain import Domain
 from privet.errors import DataError
-from privet.rows.ball import in_ball, with_entries
+from privet.rows.ball import in_ball, squared_norms, with_entries
 from privet.rows.engine import Block, Rows
 from privet.rows.inside import in_domain
 
@@ -89,6 +89,13 @@ class ArrayBlock(Block):
         column = self.constant * np.asarray(self.transposed @ edge, dtype=np.float64)
         corner = np.array([[self.constant**2 * weights.sum()]])
         return np.block([[out, column[:, None]], [column[None, :], corner]])
+
+    def lengths(self) -> Array:
+        """``s_i |x_i|`` with the constant."""
+        squares = squared_norms(self.x)
+        if self.factors is not None:
+            squares *= self.factors**2
+        return np.sqrt(squares + (self.constant or 0.0) ** 2)
 
     def pull_squares(self, weights: Array) -> Array:
         """``V^T diag(s^2) (X o X)``, and the squared constant times the sums of ``V``."""

@@ -41,7 +41,7 @@ def in_ball(x: Any, norm_bound: float) -> tuple[Any, Array | None]:
     refuse_infinite(x)
     x = _flushed(x)
     with np.errstate(over="ignore"):
-        squares = _squared_norms(x)
+        squares = squared_norms(x)
     far = ~(squares <= (FAR * norm_bound) ** 2)
     aim = norm_bound * (1.0 - (x.shape[1] + 16) * 2.0**-53)
     if bool(far.any()):
@@ -97,7 +97,7 @@ def _has_subnormals(part: NDArray[Any], smallest: Any) -> bool:
     return bool(small.any()) and bool((small & (sizes > 0)).any())
 
 
-def _squared_norms(x: Any) -> Array:
+def squared_norms(x: Any) -> Array:
     """Squared Euclidean norms; infinite where a square is too large."""
     # single precision is squared in double: a norm is not allowed to round that much
     if sp.issparse(x):

@@ -38,6 +38,10 @@ class Block(ABC):
     def gram(self, weights: Array) -> Array:
         """``X_b^T diag(w) X_b`` for ``w`` of shape (r,), of any sign: (m, m)."""
 
+    @abstractmethod
+    def lengths(self) -> Array:
+        """The Euclidean norm of each row, shape (r,)."""
+
     def pull_squares(self, weights: Array) -> Array:
         """``V^T (X_b o X_b)``, the diagonals of ``gram``, for ``V`` of shape (r, k): (k, m)."""
         return np.array([np.diag(self.gram(column)) for column in weights.T])
