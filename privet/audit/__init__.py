@@ -6,13 +6,15 @@ profile                  hockey-stick and Renyi divergences by quadrature
 replay                   sensitivity and gap, by running the deterministic part twice
 samplers                 distribution tests, on noise and on the noise behind releases
 black_box                lower bounds on epsilon from draws alone
-battery                  all checks on one mechanism
+battery                  all checks on one minimizer
+descent_replay           all checks on private gradient descent
 """
 
 from privet._moved import old_names
 from privet.audit.attacks import Attacks, Finding, Pair, WeightedTable
 from privet.audit.battery import audit_mechanism
 from privet.audit.black_box import epsilon_lower_bound
+from privet.audit.descent_replay import audit_descent
 from privet.audit.exact import Worst, climb, worst_loss
 from privet.audit.samplers import check_noise
 
@@ -22,6 +24,7 @@ __all__ = [
     "Pair",
     "WeightedTable",
     "Worst",
+    "audit_descent",
     "audit_mechanism",
     "check_noise",
     "climb",

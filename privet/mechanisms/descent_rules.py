@@ -12,9 +12,9 @@ from privet.losses import Loss
 from privet.mechanisms.regularization import choose_regularization
 from privet.privacy import Budget
 
-STEPS = 100
-CLIP = 0.5
-STEP = 1.0
+STEPS = 40
+CLIP = 0.3
+STEP = 10.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def schedule(
     relative = STEP if relative_step is None else relative_step
     return Schedule(
         steps=STEPS if steps is None else steps,
-        step=relative / (curvature + lam),
+        step=1.0 / (curvature / relative + lam),
         clip=largest * (CLIP if relative_clip is None else relative_clip),
         regularization=lam,
     )

@@ -22,6 +22,7 @@ Steps, step size, clip and ridge are public rules of rows, parameters, classes a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,7 +43,7 @@ from privet.mechanisms.release import (
     add_noise,
     grid_draw,
 )
-from privet.minimize import gradient_rounding
+from privet.minimize import clip_rounding, gradient_rounding
 from privet.noise import NOISES, Noise
 from privet.privacy.event import not_private
 from privet.privacy.kinds import GradientEvent
@@ -142,7 +143,8 @@ class GradientDescent(Trainer):
         unit = math.sqrt(plan.steps) / unit_rate(curve)
         exact = clipped_difference(risk, plan.clip)
         radius = plan.reach(NOISES["gaussian"](2.0 * unit * exact, p).norm_quantile(NEGLIGIBLE) / n)
-        sensitivity = exact + 2.0 * n * gradient_rounding(n, m, risk, radius)
+        rounding = gradient_rounding(n, m, risk, radius) + clip_rounding(m, risk)
+        sensitivity = exact + 2.0 * n * rounding
         exponent = grid_exponent(unit * sensitivity)
         sensitivity += math.ldexp(math.sqrt(p), exponent)
         noise = NOISES["gaussian"](unit * sensitivity, p)
@@ -163,18 +165,31 @@ class GradientDescent(Trainer):
 
     # -- with data -----------------------------------------------------------------------------
 
+    def pull(self, rows: Rows, design: DescentDesign, point: Array) -> Array:
+        """The exact sum of the rows' clipped gradients at ``point``: private, for the noise."""
+        (total,) = rows.sum(clipped_gradients, design.risk, design.schedule.clip, point)
+        return total
+
+    def descend(
+        self, rows: Rows, design: DescentDesign, randomness: Randomness
+    ) -> Iterator[tuple[Array, Array]]:
+        """Each step's noisy sum and the point after it: what the proof counts as released."""
+        plan, point = design.schedule, np.zeros(design.parameters)
+        for _ in range(plan.steps):
+            noisy = add_noise(
+                self.pull(rows, design, point), design.noise, design.exponent, randomness
+            )
+            point = point - plan.step * (noisy / design.n + plan.regularization * point)
+            length = float(np.linalg.norm(point))
+            point = point if length <= design.radius else point * (design.radius / length)
+            yield noisy, point
+
     def perturb(self, rows: Rows, design: DescentDesign, randomness: Randomness) -> Array:
-        """Descend by noisy sums; what is returned is arithmetic on them."""
-        plan, n = design.schedule, design.n
-        point = np.zeros(design.parameters)
+        """The mean of the points, later ones weighing more: arithmetic on noisy sums."""
         total = np.zeros(design.parameters)
-        for turn in range(1, plan.steps + 1):
-            (pull,) = rows.sum(clipped_gradients, design.risk, plan.clip, point)
-            noisy = add_noise(pull, design.noise, design.exponent, randomness)
-            point = point - plan.step * (noisy / n + plan.regularization * point)
-            point = point * min(1.0, design.radius / max(float(np.linalg.norm(point)), 1e-300))
+        for turn, (_, point) in enumerate(self.descend(rows, design, randomness), 1):
             total += turn * point
-        return np.asarray(total * (2.0 / (plan.steps * (plan.steps + 1))))
+        return np.asarray(total * (2.0 / (design.schedule.steps * (design.schedule.steps + 1))))
 
     def run(self, rows: Rows, design: DescentDesign | None = None) -> ReleasedVector:
         """Draw fresh noise in every step and release. Charge the event before this."""

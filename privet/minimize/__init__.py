@@ -11,6 +11,7 @@ from privet.minimize.batch import curvature_at, minimize_many
 from privet.minimize.certificate import (
     Solution,
     Status,
+    clip_rounding,
     gradient_rounding,
     minimizer_norm,
     rounding_floor,
@@ -21,6 +22,7 @@ __all__ = [
     "MAX_ITER",
     "Solution",
     "Status",
+    "clip_rounding",
     "curvature_at",
     "gradient_rounding",
     "minimize",

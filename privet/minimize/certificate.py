@@ -109,6 +109,11 @@ def rounding_floor(n: int, m: int, risk: RegularizedRisk, noise_norm: float) -> 
     return gradient_rounding(n, m, risk, radius) + rest
 
 
+def clip_rounding(m: int, risk: RegularizedRisk) -> float:
+    """What rounding can do to one row's gradient when it is clipped by its computed norm."""
+    return _gamma(m + risk.loss.classes + 16) * risk.row_gradient
+
+
 def gradient_rounding(n: int, m: int, risk: RegularizedRisk, radius: float) -> float:
     """What rounding can do to the mean gradient of the loss at a point of norm ``radius``."""
     slope, rows = risk.row_gradient, min(n, MOST_BLOCK_ROWS)

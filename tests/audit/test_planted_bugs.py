@@ -16,7 +16,7 @@ from privet.losses import HuberHinge, JointHuber, Logistic, SmoothHinge, Softmax
 from privet.mechanisms import Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.privacy import ZCDP, ApproxDP, PureDP
 from tests.planted.bugs import PLANTED
-from tests.planted.table import HEADER, findings, row
+from tests.planted.table import HEADER, row
 from tests.strategies import name_of
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ def test_real_mechanisms_pass_every_check(mechanism: Mechanism) -> None:
 
 @pytest.fixture(scope="module")
 def caught() -> dict[str, list[Finding]]:
-    return {name: findings(bug) for name, bug in PLANTED.items()}
+    return {name: bug.findings() for name, bug in PLANTED.items()}
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from privet import ZCDP, ApproxDP, PureDP, randomness
+from privet import GDP, ZCDP, ApproxDP, PureDP, randomness
 from privet._types import Array
 from privet.domain import Box, Domain, OneHot
 from privet.losses import HuberHinge, Logistic, Loss, Softmax
@@ -112,6 +112,19 @@ for _noise, _budgets in (("laplace", ALL), ("gaussian", (ROOT, APPROX))):
         _budgets,
         linear=False,
     )
+
+case(
+    "gradient",
+    "gradient",
+    lambda budget, unit, seed: RELEASES["gradient"](  # type: ignore[call-arg]
+        Logistic(), budget, unit, LAM * unit**2, insecure_seed=seed, steps=4, relative_clip=0.4
+    ),
+    (N, M),
+    fit,
+    (1.0,),
+    (ROOT, APPROX, GDP(0.8)),
+    linear=False,
+)
 
 # -- noise with a shape of its own -----------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from tests.laws.test_calibration import spent as fit_spent
 from tests.laws.watched import Change, Record, watching
 
 #: Files that a release is made of, but that are none themselves.
-HELPERS = {"release", "gap", "regularization", "kernel_minimizer", "shaped"}
+HELPERS = {"release", "gap", "regularization", "kernel_minimizer", "shaped", "descent_rules"}
 EACH = [(name, budget) for name, case in CASES.items() for budget in case.budgets]
 every_case = pytest.mark.parametrize(("name", "budget"), EACH, ids=str)
 
@@ -155,6 +155,7 @@ def test_every_draw_is_of_a_law_that_is_tested() -> None:
 MOVED = 2.0 / (N * LAM)
 SENSITIVITIES = {
     "output": MOVED,
+    "gradient": 2.0 * 0.4,  # two rows, each clipped to 0.4 of the slope of logistic loss
     "function": MOVED,
     "sparse vector": MOVED,
     "coordinates": MOVED,
@@ -202,6 +203,8 @@ def additive(budget: Budget, draw: Draw, shift: float, numbers: int, rounds: int
         return shift / budget.laplace_epsilon
     if budget.amount_name == "rho":
         return shift**2 / 2.0 / budget.amount
+    if budget.amount_name == "mu":  # what the grid's slack costs is far below the law's room
+        return (shift / budget.amount) ** 2
     facts = budget.facts()
     return gaussian_delta(shift, facts["epsilon"] - DISCRETE_SLACK * numbers) / facts["delta"]
 
@@ -237,6 +240,9 @@ def spent(design: ReleaseDesign, release: Release, budget: Budget, less: float =
         case "matrix" | "projection":
             numbers = draws[0].dimension * draws[0].count
             return additive(budget, draws[0], s / scales[0], numbers)
+        case "gradient":
+            total = math.sqrt(draws[0].count) * s / scales[0]
+            return additive(budget, draws[0], total, draws[0].dimension * draws[0].count)
         case "selection":
             return choice_cost(budget, draws[0].kind, 2.0 * s / scales[0]) / whole
         case "function":

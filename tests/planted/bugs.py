@@ -15,16 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._types import Targets
+from privet.audit.attacks import Finding
+from privet.audit.battery import audit_mechanism
+from privet.audit.descent_replay import audit_descent
 from privet.domain import Box, Domain, OneHot
 from privet.losses import HuberHinge, Logistic, Softmax
 from privet.mechanisms import Design, Mechanism, ObjectivePerturbation, OutputPerturbation
+from privet.mechanisms.gradient import GradientDescent
 from privet.mechanisms.objective import exact_rate
 from privet.mechanisms.release import ReleasedVector
 from privet.minimize import minimize
 from privet.noise import NOISES, Product, SphericalLaplace
-from privet.privacy import PureDP
+from privet.privacy import ZCDP, PureDP
 from privet.randomness import InsecureSeed, Randomness
 from privet.rows import ArrayRows, Block, Rows, checked_rows
+from tests.planted.descent_bugs import LessDescentNoise, NoClip, ShortIntercept, UncountedStep
 
 Array = NDArray[np.float64]
 
@@ -125,6 +130,10 @@ class StretchedBlock(Block):
     def pull(self, residuals: Array) -> Array:
         """With the last column multiplied."""
         return self._stretch(self.block.pull(residuals))
+
+    def lengths(self) -> Array:
+        """Those of the real rows: nothing that is planted asks."""
+        return self.block.lengths()
 
     def gram(self, weights: Array) -> Array:
         """With the last column and row multiplied."""
@@ -243,11 +252,20 @@ class Planted:
 
     name: str
     sentence: str
-    mechanism: Mechanism
+    mechanism: Mechanism | GradientDescent
     make_rows: Callable[..., Rows] = checked_rows
+
+    def findings(self) -> list[Finding]:
+        """The checks that the bug fails."""
+        if isinstance(self.mechanism, GradientDescent):
+            found = audit_descent(self.mechanism, make_rows=self.make_rows)
+        else:
+            found = audit_mechanism(self.mechanism, make_rows=self.make_rows)
+        return [each for each in found if not each.passed]
 
 
 _ONE = PureDP(1.0)
+_ROOT = ZCDP(0.5)
 _NUMBERS = Domain((Box(2, 0.6),))
 _GROUPS = Domain((Box(1, 0.5), OneHot(2, 0.5), OneHot(1, 0.5)))
 _BUGS = (
@@ -317,6 +335,26 @@ _BUGS = (
         "Rows are clipped to the norm bound and not put into the domain.",
         ObjectivePerturbation(Logistic(), _ONE, 1.0, noise="hull", domain=_GROUPS),
         rows_outside,
+    ),
+    Planted(
+        "gradients not clipped",
+        "The rows' gradients are summed as they are.",
+        NoClip(HuberHinge(), _ROOT, steps=8, relative_clip=0.5),
+    ),
+    Planted(
+        "noise of gradients x 0.9",
+        "The sampler uses 0.9 of the scale in the event.",
+        LessDescentNoise(Logistic(), _ROOT, steps=8, relative_clip=0.5),
+    ),
+    Planted(
+        "a step uncounted",
+        "The descent makes one step more than the noise was calibrated for.",
+        UncountedStep(HuberHinge(), _ROOT, steps=8, relative_clip=0.5),
+    ),
+    Planted(
+        "clip without the intercept",
+        "Gradients are clipped by the norm of the row without its last column.",
+        ShortIntercept(HuberHinge(), _ROOT, steps=8, relative_clip=0.5),
     ),
 )
 

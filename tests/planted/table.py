@@ -10,24 +10,19 @@ import sys
 from pathlib import Path
 
 from privet.audit.attacks import Finding
-from privet.audit.battery import audit_mechanism
 from tests.planted.bugs import PLANTED, Planted
 
 HEADER = """# Planted bugs, and what finds them
 
 Each line is a deliberate mistake (`tests/planted/bugs.py`) and every check of the battery
-(`privet/audit/battery.py`) that it fails. The real mechanisms fail none. Statistical checks say "p
-< 1e-6": under the claim the recovered noise would be that improbable. Rewrite this file with
-`python -m tests.planted.table docs/planted-bugs.md`.
+(`privet/audit/battery.py`; for gradient descent `descent_replay.py` beside it) that it fails. The
+real mechanisms fail none. Statistical checks say "p < 1e-6": under the claim the recovered noise
+would be that improbable. Rewrite this file with `python -m tests.planted.table
+docs/planted-bugs.md`.
 
 | bug | what is wrong | check that catches it | measured | allowed |
 |---|---|---|---|---|
 """
-
-
-def findings(bug: Planted) -> list[Finding]:
-    """The checks that ``bug`` fails."""
-    return [f for f in audit_mechanism(bug.mechanism, make_rows=bug.make_rows) if not f.passed]
 
 
 def row(bug: Planted, finding: Finding) -> str:
@@ -43,7 +38,7 @@ def _digits(number: float) -> str:
 
 def render() -> str:
     """The whole file."""
-    rows = [row(bug, finding) for bug in PLANTED.values() for finding in findings(bug)]
+    rows = [row(bug, finding) for bug in PLANTED.values() for finding in bug.findings()]
     return HEADER + "".join(rows)
 
 

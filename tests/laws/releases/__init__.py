@@ -13,6 +13,8 @@ MODULES: dict[str, str] = {
     "gap": "logistic objective pure",
     "shaped": "logistic hull pure",
     "output": "logistic output gaussian zcdp",
+    "gradient": "logistic gradient",
+    "descent_rules": "logistic gradient classes",
     "regularization": "logistic output pure",
     "release": "logistic objective pure",
     "moments": "gaussian mixture pure",

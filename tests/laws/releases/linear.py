@@ -33,10 +33,11 @@ def fit(name: str, kind: Any, *attributes: str, classes: int = 2, **declared: An
         labels = None if classes == 2 else list(range(classes))
         model = kind(**declared, classes=labels, insecure_seed=seed).fit(x, y)
         event = model.guarantee_.event
-        stages = list(event.parts[1:])
+        stages, descends = list(event.parts[1:]), declared.get("mechanism") == "gradient"
 
         def claim(_: Any) -> list[Draw]:
-            found = fitted(model.revisit(x, y).design)
+            planned = model.revisit(x, y).planned
+            found = [*planned.design.draws] if descends else fitted(planned.minimizer[1])
             if declared.get("standardize") == "private":
                 found.append(added(stages.pop(0), 2 * COLUMNS))
             if declared.get("standardize") == "whiten":  # the half vector of (COLUMNS + 1)^2
@@ -76,6 +77,17 @@ for _kind, _model in (("logistic", LogisticRegression), ("svc", LinearSVC)):
                     noise=_noise,
                 )
         fit(f"{_kind} {_mechanism} classes", _model, classes=3, budget=ROOT, mechanism=_mechanism)
+
+    fit(f"{_kind} gradient", _model, budget=ROOT, mechanism="gradient")
+    fit(f"{_kind} gradient classes", _model, classes=3, budget=APPROX, mechanism="gradient")
+fit(
+    "logistic gradient whitened",
+    LogisticRegression,
+    "whitening_",
+    budget=APPROX,
+    mechanism="gradient",
+    standardize="whiten",
+)
 
 #: What is declared of the three columns: one number, and two that are one-hot.
 _DOMAIN = [Box(1, 0.6), OneHot(2, 0.5)]
