@@ -181,8 +181,11 @@ class NoiseFlags:
     """Where the noise goes, and how much the fit is regularized."""
 
     mechanism: Annotated[
-        Literal["objective", "output"],
-        typer.Option(help="Noise in the objective (more accurate) or on the minimizer."),
+        Literal["objective", "output", "gradient"],
+        typer.Option(
+            help="Noise in the objective, on the minimizer (less accurate), or on the clipped "
+            "gradients of a descent (models logistic and svm; with --delta, --rho or --mu)."
+        ),
     ] = "objective"
     noise: Annotated[
         Literal["auto", "laplace", "gaussian", "domain"],

@@ -82,7 +82,7 @@ class DescentDesign(VectorDesign):
     @property
     def draws(self) -> tuple[Draw, ...]:
         """One in each step."""
-        return (grid_draw(self.noise, self.exponent, count=self.schedule.steps),)
+        return (grid_draw(self.noise, self.exponent),) * self.schedule.steps
 
     @property
     def numerics(self) -> str:

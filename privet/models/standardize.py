@@ -37,6 +37,7 @@ from privet.mechanisms.moments import (
 )
 from privet.privacy import Budget, Event
 from privet.privacy.compose import together
+from privet.privacy.guarantee import MECHANISM
 from privet.rows.engine import Block, Parts
 from privet.rows.mapped import FeatureMap, MappedRows
 
@@ -86,7 +87,7 @@ class StagedBudget:
             return fitted
         parts = [fitted, *(stage.design(part, n).event for stage, part in self.stages)]
         names = " and ".join(stage.name for stage, _ in self.stages)
-        return together(parts, self.claim, f"{fitted.mechanism} perturbation after {names}")
+        return together(parts, self.claim, f"{MECHANISM[fitted.mechanism]} after {names}")
 
     def numerics(self, fitted: str, n: int) -> str:
         """The fit's sentence and those of the stages."""

@@ -27,7 +27,12 @@ NOISE = {
     "class product": "Laplace noise in the shape of the declared domain and of the classes",
     "matrix laplace": "Laplace noise in the shape that one row's change can have (matrix Laplace)",
 }
-PERTURBATIONS = ("objective", "output")
+#: mechanisms whose names do not explain themselves
+MECHANISM = {
+    "objective": "objective perturbation",
+    "output": "output perturbation",
+    "gradient": "private gradient descent",
+}
 
 
 def today() -> str:
@@ -99,8 +104,7 @@ class Guarantee:
     @property
     def mechanism(self) -> str:
         """Mechanism and noise in words."""
-        name = self.event.mechanism
-        words = f"{name} perturbation" if name in PERTURBATIONS else name
+        words = MECHANISM.get(self.event.mechanism, self.event.mechanism)
         return f"{words} with {NOISE.get(self.event.noise, f'{self.event.noise} noise')}"
 
     @property

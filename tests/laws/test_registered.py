@@ -241,8 +241,8 @@ def spent(design: ReleaseDesign, release: Release, budget: Budget, less: float =
             numbers = draws[0].dimension * draws[0].count
             return additive(budget, draws[0], s / scales[0], numbers)
         case "gradient":
-            total = math.sqrt(draws[0].count) * s / scales[0]
-            return additive(budget, draws[0], total, draws[0].dimension * draws[0].count)
+            total = math.sqrt(len(draws)) * s / scales[0]
+            return additive(budget, draws[0], total, draws[0].dimension * len(draws))
         case "selection":
             return choice_cost(budget, draws[0].kind, 2.0 * s / scales[0]) / whole
         case "function":
