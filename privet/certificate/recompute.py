@@ -12,6 +12,7 @@ from typing import Any
 from privet.certificate.balls import ball, precision
 from privet.certificate.compositions import composition
 from privet.certificate.declared_rows import declared_rows
+from privet.certificate.descent_numbers import descent_numbers
 from privet.certificate.file_facts import FileFacts, Record, read_facts
 from privet.certificate.fit_numbers import FitFacts, fit_numbers
 from privet.certificate.kernel_numbers import KERNEL_RELEASES, KernelFacts, kernel_numbers
@@ -154,6 +155,13 @@ def _fit(facts: FileFacts, part: FilePart) -> Iterator[Number]:
         yield fact(part.name, "coefficients", len(coef), whole, told)
 
 
+def _descent(facts: FileFacts, part: FilePart) -> Iterator[Number]:
+    rows = declared_rows(facts)
+    return descent_numbers(
+        FitFacts(part.name, part.event, rows, facts.parameters, part.grid, facts.constants)
+    )
+
+
 def _histogram(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     cells = int(part.event["m"])
     tables = [_flat(table) for table in facts.header.get("counts", {}).values()]
@@ -193,6 +201,7 @@ def _matrix(facts: FileFacts, part: FilePart) -> Iterator[Number]:
 RELEASES: dict[str, Callable[[FileFacts, FilePart], Iterator[Number]]] = {
     "output": _fit,
     "objective": _fit,
+    "gradient": _descent,
     "histogram": _histogram,
     "moments": _moments,
     "matrix": _matrix,

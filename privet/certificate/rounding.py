@@ -34,12 +34,17 @@ def minimizer_norm(declared: DeclaredRows, n: int, lam: Ball, noise: Ball) -> Ba
 
 def gradient_floor(declared: DeclaredRows, n: int, m: int, lam: Ball, noise: Ball) -> Ball:
     """How far a computed gradient can be from the exact one."""
-    loss, R, u = declared.loss, declared.norm, ball(UNIT)
-    slope, radius = loss.slope * R, 2 * minimizer_norm(declared, n, lam, noise)
-    scores = loss.curvature * R**2 * lost(m + loss.classes + 8) * radius
-    slopes = 8 * loss.classes * u * (slope + loss.curvature * loss.offset * R)
-    rest = 4 * u * (lam * radius + noise / n + slope)
-    return lost(min(n, BLOCK) + 8) * slope + scores + slopes + rest
+    radius = 2 * minimizer_norm(declared, n, lam, noise)
+    rest = 4 * ball(UNIT) * (lam * radius + noise / n + declared.loss.slope * declared.norm)
+    return gradient_lost(declared, n, m, radius) + rest
+
+
+def gradient_lost(declared: DeclaredRows, n: int, m: int, radius: Ball) -> Ball:
+    """What rounding can do to the mean gradient of the rows at a point of norm ``radius``."""
+    loss, R = declared.loss, declared.norm
+    slope, scores = loss.slope * R, loss.curvature * R**2 * lost(m + loss.classes + 8) * radius
+    slopes = 8 * loss.classes * ball(UNIT) * (slope + loss.curvature * loss.offset * R)
+    return lost(min(n, BLOCK) + 8) * slope + scores + slopes
 
 
 def norm_quantile(noise: str, scale: Ball, p: int) -> Ball:

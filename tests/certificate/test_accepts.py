@@ -44,7 +44,9 @@ def test_every_calibration_is_accepted(model: type, calibration: str, tmp_path: 
     assert failed(save_and_recompute(made, tmp_path / "m")) == []
 
 
-@pytest.mark.parametrize("name", ["logistic objective pure", "ball pure", "sparse zcdp"])
+@pytest.mark.parametrize(
+    "name", ["logistic objective pure", "ball pure", "sparse zcdp", "svc gradient"]
+)
 def test_a_file_without_constants_is_undecided_where_they_are_needed(
     name: str, tmp_path: Path
 ) -> None:

@@ -64,6 +64,8 @@ def harmless(opened: Opened, place: Place) -> bool:
     """Facts on which no number of the promise depends."""
     event = opened.at(("guarantee", "event"))
     chosen, name = "constants" in place, place[-1]
+    if name == "regularization" and opened.at((*place[:-1], "mechanism")) == "gradient":
+        return True  # a descent needs none
     if name == "delta":  # of a claim that pure losses alone keep
         return all("loss" in curve for curve in event["curves"])
     if "search" in event["mechanism"] and not chosen:
@@ -105,6 +107,10 @@ DECLARED: list[tuple[str, Place, Any]] = [
     ("logistic objective gaussian approx", ("model",), "LinearSVC"),
     ("logistic output pure", ("parameters", "norm_bound"), 1.05),
     ("logistic output pure", ("guarantee", "constants", "tolerance"), 1e-2),
+    ("logistic gradient", ("parameters", "norm_bound"), 1.01),
+    ("logistic gradient", ("guarantee", "constants", "steps"), 1000),
+    ("logistic gradient", ("guarantee", "constants", "clip"), 0.9),
+    ("logistic gradient", ("guarantee", "constants", "radius"), 1e12),
     ("svc objective pure", ("parameters", "h"), 0.45),
     ("svc objective gaussian zcdp", ("parameters", "h"), 0.45),
     ("svc smooth hinge", ("parameters", "h"), 0.45),
@@ -159,7 +165,7 @@ def test_the_matrices_unit_is_convicted(factor: float, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", [-1, 1])
 @pytest.mark.parametrize(
-    "name", ["logistic objective pure", "logistic output gaussian zcdp", "evaluate zcdp"]
+    "name", ["logistic objective pure", "logistic output gaussian zcdp", "logistic gradient"]
 )
 def test_another_grid_is_convicted(name: str, step: int, tmp_path: Path) -> None:
     opened = Opened(files(name)[0])

@@ -15,6 +15,7 @@ from privet.models import classifier
 from tests.certificate.released import failed, save_and_recompute
 from tests.laws.releases.registry import people, quiet
 from tests.planted.bugs import PLANTED, BinarySoftmax, HalfSensitivity, NormForSquare, UnchargedGap
+from tests.planted.descent_bugs import UncountedStep
 
 
 class Tampered(ObjectivePerturbation):
@@ -59,7 +60,7 @@ def one_curve(design: Design) -> Design:
 
 
 def planted(monkeypatch: Any, mechanism: str, bug: type) -> None:
-    monkeypatch.setitem(classifier.MECHANISMS, mechanism, bug)
+    monkeypatch.setitem(classifier.TRAINERS, mechanism, bug)
 
 
 def numbers_of(model: Any, path: Path, classes: int = 2) -> list[str]:
@@ -89,6 +90,15 @@ def test_the_norm_where_its_square_belongs(monkeypatch: Any, tmp_path: Path) -> 
 def test_a_gap_that_nothing_pays_for(monkeypatch: Any, tmp_path: Path) -> None:
     planted(monkeypatch, "objective", UnchargedGap)
     assert "objective: price of the gap" in numbers_of(LogisticRegression(1.0), tmp_path / "m")
+
+
+def test_a_step_that_nothing_pays_for(monkeypatch: Any, tmp_path: Path) -> None:
+    planted(monkeypatch, "gradient", UncountedStep)
+    model = LogisticRegression(ZCDP(0.5), mechanism="gradient")
+    assert numbers_of(model, tmp_path / "m") == [
+        "gradient: noise scale",
+        "gradient: slack of discrete noise",
+    ]
 
 
 def test_softmax_without_the_root_of_two(monkeypatch: Any, tmp_path: Path) -> None:
@@ -141,6 +151,7 @@ def test_shaped_noise_that_is_a_little_too_small(
 def test_which_planted_bugs_leave_the_file_as_it_is() -> None:
     """They are in what is drawn or computed, not in what is stated: audits find them."""
     seen_here = {"sensitivity / 2", "R for R^2", "uncharged gap", "softmax without sqrt 2"}
+    seen_here |= {"a step uncounted"}
     elsewhere = {
         "noise x 0.9",
         "forgotten clip",
@@ -151,5 +162,8 @@ def test_which_planted_bugs_leave_the_file_as_it_is() -> None:
         "half the box",
         "wrong radius",
         "row outside the domain",
+        "gradients not clipped",
+        "noise of gradients x 0.9",
+        "clip without the intercept",
     }
     assert seen_here | elsewhere == set(PLANTED)

@@ -41,10 +41,9 @@ class UncountedStep(GradientDescent):
 
     def design(self, n: int, m: int) -> DescentDesign:
         """The design of one step less, with a step more."""
-        assert self.steps is not None
-        real = replace(self, steps=self.steps - 1)
-        found = GradientDescent.design(real, n, m)
-        return replace(found, schedule=replace(found.schedule, steps=self.steps))
+        steps = super().design(n, m).schedule.steps
+        found = GradientDescent.design(replace(self, steps=steps - 1), n, m)
+        return replace(found, schedule=replace(found.schedule, steps=steps))
 
 
 class ShortIntercept(GradientDescent):
