@@ -139,9 +139,9 @@ def _build(design: Design, rows: tuple[Array, Array], weights: Array, attacks: A
         _row_gradients(loss, np.einsum("nkm,nm->nk", weights, x), label, x)
         for x, label in zip(rows, labels, strict=True)
     )
-    # b = crowd - n Lam W - gradient shall be `push` times b' - b = gradient - other gradient
+    # b = crowd + n Lam (c - W) - gradient shall be `push` times b' - b = gradient - other gradient
     shift = attacks.push[:, None, None] * (gradient - other_gradient)
-    wanted = gradient + shift + ridge * weights
+    wanted = gradient + shift + ridge * weights - design.shift.reshape(weights.shape[1:])
     crowd = _crowd(loss, design.risk.norm_bound, weights, wanted, attacks.crowd)
     first, second = (_complete(crowd, x, y, design.n) for x, y in zip(rows, labels, strict=True))
     return Pair(first, second, weights)
@@ -210,7 +210,8 @@ def minimizers(
     ``start`` (..., K, m) sets the leading axes; ``noise`` is ``b`` in the same shape.
     """
     weights = np.array(start, dtype=np.float64)
-    b = np.zeros_like(weights) if noise is None else noise
+    b = (0.0 if noise is None else noise) - design.shift.reshape(weights.shape[-2:])
+    b = np.broadcast_to(b, weights.shape)
     if weights.ndim == 2:
         return np.asarray(_descend(design, table, weights[None], b[None])[0])
     return _descend(design, table, weights, b)

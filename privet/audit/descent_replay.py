@@ -64,7 +64,7 @@ def replayed(
     mechanism: GradientDescent, design: DescentDesign, first: Rows, second: Rows, *, seed: int
 ) -> float:
     """How far apart the neighbors' sums are at the points of a run on the first, all steps."""
-    point, total = np.zeros(design.parameters), 0.0
+    point, total = design.start, 0.0
     for _, after in mechanism.descend(first, design, source(seed)):
         apart = mechanism.pull(first, design, point) - mechanism.pull(second, design, point)
         total += float(apart @ apart)
@@ -118,7 +118,7 @@ def _noise(
     """Noise recovered from the sums of as many descents as give ``draws`` numbers."""
     found: list[Array] = []
     while sum(len(each) for each in found) < draws:
-        seed, point = seed + 1, np.zeros(design.parameters)
+        seed, point = seed + 1, design.start
         for noisy, after in mechanism.descend(rows, design, source(seed)):
             found.append((noisy - mechanism.pull(rows, design, point)) / design.event.scale)
             point = after

@@ -45,10 +45,13 @@ class Worst:
 
 
 def noise_vector(design: Design, table: WeightedTable, weights: Array) -> Array:
-    """``b_D(W) = -n Lam W - sum of row gradients``, (..., p): the noise that leads to ``W``."""
+    """``b_D(W) = n Lam (c - W) - sum of row gradients``, (..., p): the noise that leads to ``W``.
+
+    ``c`` is the public center of the ridge.
+    """
     ridge = design.n * design.risk.regularization
     b = -(ridge * weights + table.gradient(design.risk.loss, weights))
-    return np.asarray(b.reshape(*b.shape[:-2], -1))
+    return np.asarray(b.reshape(*b.shape[:-2], -1) + design.shift)
 
 
 def objective_loss(design: Design, pair: Pair) -> Array:

@@ -132,6 +132,7 @@ def random_table(
 def gap_bound(design: Design) -> float:
     """``(tolerance + rounding)/Lam``: how far the computed minimum may be from the exact one."""
     norm = 0.0 if design.event.mechanism == "output" else design.main.norm_quantile(NEGLIGIBLE)
+    norm += float(np.linalg.norm(design.shift))
     rounding = rounding_floor(design.n, design.m, design.risk, norm)
     return (design.tolerance + rounding) / design.risk.regularization
 
@@ -143,7 +144,8 @@ def measured_gap(design: Design, table: WeightedTable, seed: int) -> float:
     b = np.zeros(design.parameters)
     if design.event.mechanism != "output":
         b = design.main.sample(InsecureSeed(seed), 1)[0]
-    found = minimize(design.risk, rows, linear=b / rows.n, tolerance=design.tolerance).certified()
+    linear = (b - design.shift) / rows.n
+    found = minimize(design.risk, rows, linear=linear, tolerance=design.tolerance).certified()
     shape = (design.risk.loss.scores, design.m)
     exact = minimizers(design, table, found.reshape(shape), b.reshape(shape))
     return float(np.linalg.norm(exact.reshape(-1) - found))

@@ -78,9 +78,12 @@ def least_response(risk: RegularizedRisk, n: int, m: int) -> float:
 
 
 def objective_gap(
-    risk: RegularizedRisk, n: int, m: int, main: Noise, kept: Reserve
+    risk: RegularizedRisk, n: int, m: int, main: Noise, kept: Reserve, center: float = 0.0
 ) -> tuple[float, Noise]:
     """Tolerance of the minimizer and the extra noise, for objective perturbation.
+
+    ``center`` is the norm of the public point that the ridge pulls to, a linear term of
+    ``n Lam center``.
 
     The Hessian of the mean loss has trace at most ``K c R^2``, so its ``p = K m`` eigenvalues
     average at most ``c R^2/m`` and an isotropic ``b`` moves the minimizer, in root mean square, by
@@ -88,7 +91,7 @@ def objective_gap(
     counts.
     """
     p = risk.parameters(m)
-    rounding = rounding_floor(n, m, risk, main.norm_quantile(NEGLIGIBLE))
+    rounding = rounding_floor(n, m, risk, main.norm_quantile(NEGLIGIBLE) + public(risk, n, center))
     mean = min(main.expected_norm, math.sqrt(p) * main.least_sd)
     least_effect = mean * least_response(risk, n, m)
     unit = kept.gap_noise(2.0 / risk.regularization, p).expected_norm
@@ -98,9 +101,14 @@ def objective_gap(
     return tolerance, kept.gap_noise(sensitivity, p)
 
 
-def output_gap(risk: RegularizedRisk, n: int, m: int) -> tuple[float, float]:
+def public(risk: RegularizedRisk, n: int, center: float) -> float:
+    """``n Lam |c|``: the norm of the linear term that a ridge around ``c`` amounts to."""
+    return n * risk.regularization * center
+
+
+def output_gap(risk: RegularizedRisk, n: int, m: int, center: float = 0.0) -> tuple[float, float]:
     """Tolerance, and the gradient norm to widen the sensitivity by, for output perturbation."""
-    rounding = rounding_floor(n, m, risk, 0.0)
+    rounding = rounding_floor(n, m, risk, public(risk, n, center))
     wanted = 1e-4 * risk.gradient_difference / n
     tolerance = max(min(LARGEST_TOLERANCE * risk.row_gradient, wanted) - rounding, 2.0 * rounding)
     return tolerance, tolerance + rounding

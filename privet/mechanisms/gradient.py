@@ -67,6 +67,12 @@ class DescentDesign(VectorDesign):
     radius: float  # steps are kept within this distance of the center
     exponent: int  # noisy sums are multiples of 2^exponent
     event: GradientEvent
+    center: tuple[float, ...] | None = None  # where the descent starts; None: at zero
+
+    @property
+    def start(self) -> Array:
+        """The center as an array."""
+        return np.array(self.center or (0.0,) * self.parameters)
 
     @property
     def parameters(self) -> int:
@@ -143,7 +149,8 @@ class GradientDescent(Trainer):
         unit = math.sqrt(plan.steps) / unit_rate(curve)
         exact = clipped_difference(risk, plan.clip)
         radius = plan.reach(NOISES["gaussian"](2.0 * unit * exact, p).norm_quantile(NEGLIGIBLE) / n)
-        rounding = gradient_rounding(n, m, risk, radius) + clip_rounding(m, risk)
+        farthest = self.center_norm(m) + radius
+        rounding = gradient_rounding(n, m, risk, farthest) + clip_rounding(m, risk)
         sensitivity = exact + 2.0 * n * rounding
         exponent = grid_exponent(unit * sensitivity)
         sensitivity += math.ldexp(math.sqrt(p), exponent)
@@ -161,7 +168,7 @@ class GradientDescent(Trainer):
             theorem="; for ".join(filter(None, (THEOREM, self.loss.assumption))),
             why_not_private=not_private(self.insecure_seed),
         )
-        return DescentDesign(risk, n, m, plan, noise, radius, exponent, event)
+        return DescentDesign(risk, n, m, plan, noise, radius, exponent, event, self.center)
 
     # -- with data -----------------------------------------------------------------------------
 
@@ -174,14 +181,16 @@ class GradientDescent(Trainer):
         self, rows: Rows, design: DescentDesign, randomness: Randomness
     ) -> Iterator[tuple[Array, Array]]:
         """Each step's noisy sum and the point after it: what the proof counts as released."""
-        plan, point = design.schedule, np.zeros(design.parameters)
+        plan, start = design.schedule, design.start
+        point = start
         for _ in range(plan.steps):
             noisy = add_noise(
                 self.pull(rows, design, point), design.noise, design.exponent, randomness
             )
-            point = point - plan.step * (noisy / design.n + plan.regularization * point)
-            length = float(np.linalg.norm(point))
-            point = point if length <= design.radius else point * (design.radius / length)
+            way = point - start
+            way = way - plan.step * (noisy / design.n + plan.regularization * way)
+            length = float(np.linalg.norm(way))
+            point = start + way * min(1.0, design.radius / max(length, design.radius))
             yield noisy, point
 
     def perturb(self, rows: Rows, design: DescentDesign, randomness: Randomness) -> Array:

@@ -39,6 +39,7 @@ from privet.mechanisms.gap import (
     largest_value,
     least_response,
     objective_gap,
+    public,
     reserve,
 )
 from privet.mechanisms.regularization import (
@@ -135,10 +136,12 @@ class ObjectivePerturbation(Mechanism):
         kept = reserve(self.budget)
         found = self._calibrated(kind, kept, n, m)
         risk = RegularizedRisk(self.loss, found.regularization, self.norm_bound)
-        tolerance, gap = objective_gap(risk, n, m, found.noise, kept)
+        center = self.center_norm(m)
+        tolerance, gap = objective_gap(risk, n, m, found.noise, kept, center)
         # the least that one coordinate of b does to the release, so that the grid is fine enough
         least = found.noise.least_sd * least_response(risk, n, m)
-        largest = largest_value(risk, n, found.noise.norm_quantile(NEGLIGIBLE), gap)
+        pulled = found.noise.norm_quantile(NEGLIGIBLE) + public(risk, n, center)
+        largest = largest_value(risk, n, pulled, gap)
         event = FitEvent(
             mechanism=self.name,
             claim=self.budget,
@@ -154,7 +157,9 @@ class ObjectivePerturbation(Mechanism):
             why_not_private=not_private(self.insecure_seed, found.why_not_private),
         )
         exponent = grid_exponent(least, largest)
-        return Design(risk, n, m, found.noise, tolerance, gap, exponent, event, self.domain)
+        return Design(
+            risk, n, m, found.noise, tolerance, gap, exponent, event, self.domain, self.center
+        )
 
     # -- calibration: declarations only --------------------------------------------------------
 
@@ -245,13 +250,13 @@ class ObjectivePerturbation(Mechanism):
 
     def perturb(self, rows: Rows, design: Design, randomness: Randomness) -> Array:
         """Draw ``b``, minimize to the certified gradient norm, pay for the gap, round."""
-        b = design.main.sample(randomness, 1)[0]
+        b = design.main.sample(randomness, 1)[0] - design.shift
         found = minimize(design.risk, rows, linear=b / rows.n, tolerance=design.tolerance)
         return np.asarray(finish(found.certified()[None, :], design, randomness)[0])
 
     def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
         """``k`` draws of ``b`` from one prepared optimum."""
-        b = design.main.sample(randomness, k)
+        b = design.main.sample(randomness, k) - design.shift
         minima = Prepared(design.risk, rows).minimizers(b / rows.n, design.tolerance)
         return finish(minima, design, randomness)
 

@@ -26,7 +26,7 @@ import numpy as np
 from privet._types import Array
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent
-from privet.mechanisms.gap import largest_value, output_gap
+from privet.mechanisms.gap import largest_value, output_gap, public
 from privet.mechanisms.regularization import choose_regularization, default_regularization
 from privet.mechanisms.release import Design, Mechanism, add_noise
 from privet.minimize import minimize
@@ -70,11 +70,14 @@ class OutputPerturbation(Mechanism):
         )
         lam = choose_regularization(self.regularization, default, 0.0, self.loss, self.norm_bound)
         risk = RegularizedRisk(self.loss, lam, self.norm_bound)
-        tolerance, gap = output_gap(risk, n, m)
+        center = self.center_norm(m)
+        tolerance, gap = output_gap(risk, n, m, center)
         sensitivity = risk.minimizer_sensitivity(n, gap)
         scale = unit_noise(kind, curve, p).scale
         noise = NOISES[kind](scale * sensitivity, p)
-        largest = largest_value(risk, n, 0.0, noise) if kind == "laplace" else 0.0
+        largest = (
+            largest_value(risk, n, public(risk, n, center), noise) if kind == "laplace" else 0.0
+        )
         exponent = grid_exponent(noise.coordinate_sd, largest)
         if kind == "gaussian":
             sensitivity += math.ldexp(math.sqrt(p), exponent)
@@ -92,7 +95,7 @@ class OutputPerturbation(Mechanism):
             theorem="; for ".join(filter(None, (THEOREM, self.loss.assumption))),
             why_not_private=not_private(self.insecure_seed),
         )
-        return Design(risk, n, m, main, tolerance, None, exponent, event, self.domain)
+        return Design(risk, n, m, main, tolerance, None, exponent, event, self.domain, self.center)
 
     def noise_in_gradient(self, design: Design) -> float:
         """Noise on the minimizer times ``n Lam``: designs may differ in their regularization."""
@@ -104,7 +107,9 @@ class OutputPerturbation(Mechanism):
 
     def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
         """One minimum, ``k`` noises."""
-        minimum = minimize(design.risk, rows, tolerance=design.tolerance).certified()
+        linear = -design.shift / design.n
+        found = minimize(design.risk, rows, linear=linear, tolerance=design.tolerance)
+        minimum = found.certified()
         values = np.tile(minimum, (k, 1))
         return add_noise(values, design.main, design.exponent, randomness)
 

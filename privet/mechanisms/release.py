@@ -9,9 +9,12 @@ is drawn from it can be held against the design. A release holds no rows, no noi
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
 
 from privet._checks import norm_bound, positive, positive_whole
 from privet._types import Array
@@ -38,6 +41,8 @@ NoiseChoice = Literal[
     "class product",
 ]
 KINDS = ("laplace", "gaussian")
+#: Scores this large are certain of their class, whatever the row.
+LONGEST_CENTER = 1e6
 #: What ``noise=`` may ask for: by name, or "domain", the best of those that a domain shapes.
 CHOICES = get_args(NoiseChoice)
 #: How often a draw is made: once in the release, or once for each of these.
@@ -144,6 +149,13 @@ class Design(VectorDesign):
     exponent: int  # the release is rounded to multiples of 2^exponent
     event: FitEvent
     domain: Domain | None = None  # what is declared of the rows beside their norm
+    center: tuple[float, ...] | None = None  # what the ridge pulls to; None: zero
+
+    @property
+    def shift(self) -> Array:
+        """``n Lam c``: what a public center ``c`` adds to the noise in the objective."""
+        zero = (0.0,) * self.parameters
+        return self.n * self.risk.regularization * np.array(self.center or zero)
 
     @property
     def parameters(self) -> int:
@@ -200,6 +212,8 @@ class Trainer(Release):
     insecure_seed: int | None = None
     #: what is declared of the rows beside their norm, constant column included
     domain: Domain | None = None
+    #: the public point that the ridge pulls to, as one vector of parameters; None: zero
+    center: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         norm_bound(self.norm_bound)
@@ -211,6 +225,23 @@ class Trainer(Release):
         if self.regularization != "auto":
             positive("regularization", self.regularization)
         source(self.insecure_seed)  # refuses a malformed seed
+
+    def center_norm(self, m: int) -> float:
+        """``|c|``; refuses a center that does not fit rows of ``m`` columns."""
+        if self.center is None:
+            return 0.0
+        if len(self.center) != self.loss.scores * m:
+            raise DeclarationError(
+                f"The center has {len(self.center)} numbers, but the model has "
+                f"{self.loss.scores * m} parameters."
+            )
+        found = math.hypot(*self.center)
+        if not found <= LONGEST_CENTER / self.norm_bound:
+            raise DeclarationError(
+                "The center must be finite, and its scores of declared rows at most "
+                f"{LONGEST_CENTER:g}."
+            )
+        return found
 
     @abstractmethod
     def design(self, n: int, m: int) -> VectorDesign:
