@@ -13,6 +13,7 @@ A real mechanism passes every check; each planted bug fails at least one.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -82,11 +83,13 @@ def shift_claim(curve: Curve) -> float:
 
 def _designs(mechanism: Mechanism, m: int) -> Iterator[Design]:
     """Designs over the whole range of regularization, where the budget allows one."""
-    rows = CROWD_ROWS[mechanism.name]
+    rows, center = CROWD_ROWS[mechanism.name], mechanism.center
+    if center is not None:  # of as many numbers as these rows need
+        center = tuple(itertools.islice(itertools.cycle(center), mechanism.loss.scores * m))
     for ridge in RIDGES:
         lam = ridge * mechanism.norm_bound**2 / rows
         try:
-            yield replace(mechanism, regularization=lam).design(rows, m)
+            yield replace(mechanism, regularization=lam, center=center).design(rows, m)
         except InfeasibleBudget:
             continue
 

@@ -74,7 +74,14 @@ def test_a_plan_is_a_frozen_value_without_data() -> None:
         ({"loss": "hinge"}, "loss must be 'huber' or 'logistic' or 'smooth_hinge'"),
         ({"loss": "smooth_hinge", "classes": 3}, "More than two classes need loss='huber'"),
         ({"loss": "huber", "h": 0.0}, "h must be a positive finite number"),
-        ({"mechanism": "gradient"}, "mechanism must be 'objective' or 'output'"),
+        (
+            {"mechanism": "sideways"},
+            "mechanism must be one of 'output', 'objective', 'gradient'; got",
+        ),
+        (
+            {"mechanism": "gradient", "budget": ZCDP(0.1)},
+            "mechanism='gradient' has no noise of a known law",
+        ),
         ({"noise": "uniform"}, "noise must be"),
         ({"noise": "gaussian"}, "Gaussian noise has no pure epsilon"),
         ({"regularization": "none"}, "regularization must be a positive finite number"),
