@@ -14,6 +14,7 @@ from privet._version import __version__
 from privet.cli import (
     demo,
     doctor,
+    export_command,
     ledger_commands,
     ledger_upkeep,
     model_commands,
@@ -145,6 +146,7 @@ for part in (
     verify_commands,
     sign,
     serve_commands,
+    export_command,
 ):
     part.register(app)
 app.add_typer(schema_and_plan.app, name="schema")

@@ -87,7 +87,8 @@ ROOMS: dict[str, set[str]] = {
         "_untrusted",
         "errors",
     },  # it computes a second time, and shares how files are read
-    "cli": BELOW_EDGES | {"certificate", "report", "service"},
+    "handover": BELOW_EDGES,
+    "cli": BELOW_EDGES | {"certificate", "handover", "report", "service"},
     "service": BELOW_EDGES | {"report"},
     "__main__": {"cli"},
 }

@@ -1,0 +1,75 @@
+"""A released model as a folder of MLflow's: a pyfunc that takes raw columns.
+
+The folder holds the model file itself, and Privet reads it there: data, never code. ``MLmodel``
+carries digest, promise and statement.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privet._version import __version__
+from privet.errors import DeclarationError, MissingExtra
+from privet.handover.released_file import ReleasedFile
+from privet.models.raw_tables import after_schema
+from privet.schema import Schema
+from privet.store import load
+
+FILE = "model.privet"
+
+
+class RawPredictor:
+    """What MLflow calls: classes of a table with the schema's columns."""
+
+    def __init__(self, path: Path) -> None:
+        released = ReleasedFile(path)
+        self._schema: Schema = released.schema
+        self._model: Any = after_schema(load(path))
+
+    def predict(self, table: Any, params: dict[str, Any] | None = None) -> Any:
+        """The most likely class of each row."""
+        return np.asarray(self._model.predict(self._schema.encode_features(table)))
+
+
+def _load_pyfunc(path: str) -> RawPredictor:
+    """MLflow's name for the door of a loader module."""
+    found = Path(path)
+    return RawPredictor(found / FILE if found.is_dir() else found)
+
+
+def write_mlflow(released: ReleasedFile, out: Path, *, replace: bool) -> None:
+    """The folder, made beside its place and renamed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own parts, when they are loaded
+        try:
+            import mlflow.pyfunc
+        except ImportError as error:
+            raise MissingExtra("MLflow's format needs mlflow-skinny: privet[mlflow].") from error
+    released.schema  # noqa: B018  refused before anything is written
+    if out.exists() and not replace:
+        raise DeclarationError(f"{out.name} is already there. Choose another name, or --force.")
+    with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".privet-part.") as folder:
+        data = Path(folder) / FILE
+        shutil.copyfile(released.path, data)
+        made = Path(folder) / "made"
+        mlflow.pyfunc.save_model(
+            str(made),
+            loader_module="privet.handover.mlflow_model",
+            data_path=str(data),
+            pip_requirements=[f"privet[cli]=={__version__}"],
+            metadata={
+                "sha256": released.digest,
+                "promise": str(released.last.guarantee_.budget),
+                "statement": released.statement,
+            },
+        )
+        if out.exists():
+            shutil.rmtree(out)
+        os.replace(made, out)

@@ -1,0 +1,196 @@
+"""Each export is read back by the other program, and predicts what the model predicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from privet import ApproxDP, LinearSVC, LogisticRegression, PureDP, load
+from privet.datasets import census_schema, census_table
+from privet.errors import DeclarationError
+from privet.handover.plain_model import plain_model
+from privet.handover.registry_fields import FIELDS, OPEN, faults, gaps
+from privet.handover.released_file import ReleasedFile
+from privet.kernels import KernelSVC
+from privet.models import fit_table
+from privet.privacy.budget import GDP, ZCDP
+from tests.cli.people import refused, run
+
+MODELS: dict[str, Any] = {
+    "logistic": LogisticRegression(PureDP(3.0)),
+    "svm": LinearSVC(PureDP(3.0)),
+    "unit": LogisticRegression(ZCDP(0.5), standardize="unit"),
+    "whiten": LogisticRegression(ApproxDP(2.0, 1e-6), standardize="whiten"),
+    "gdp": LinearSVC(GDP(1.0), standardize="unit"),
+}
+PROBABILITIES = ("logistic",)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("exports")
+    table = census_table(600, seed=3)
+    for name, model in MODELS.items():
+        fit_table(model, census_schema(), table).save(found / f"{name}.privet")
+    kernel = KernelSVC(ApproxDP(3.0, 1e-6), gamma=1.0, n_frequencies=20)
+    fit_table(kernel, census_schema(), table).save(found / "kernel.privet")
+    return found
+
+
+def rows() -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
+    table = census_table(300, seed=9)
+    frame = pd.DataFrame({name: table[name] for name in census_schema().columns})
+    return frame, census_schema().encode_features(frame)
+
+
+def exported(folder: Path, name: str, form: str, place: Path, *more: str) -> Path:
+    done = run("export", folder / f"{name}.privet", "--to", form, "--out", place, *more)
+    assert done.exit_code == 0, done.output
+    return place
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_onnxruntime_predicts_what_the_model_predicts(
+    folder: Path, name: str, tmp_path: Path
+) -> None:
+    from onnxruntime import InferenceSession
+
+    place = exported(folder, name, "onnx", tmp_path / "model.onnx")
+    session = InferenceSession(str(place), providers=["CPUExecutionProvider"])
+    model, (frame, x) = load(folder / f"{name}.privet"), rows()
+    labels, values, *_ = session.run(None, {"rows": x.astype(np.float32)})
+    clear = abs(model.decision_function(frame)) > 1e-4  # rows are in single precision there
+    assert labels[clear].tolist() == model.predict(frame)[clear].tolist()
+    assert clear.sum() > 250
+    if name in PROBABILITIES:
+        np.testing.assert_allclose(values, model.predict_proba(frame), atol=1e-5)
+    told = session.get_modelmeta().custom_metadata_map
+    assert told["model_sha256"] == ReleasedFile(folder / f"{name}.privet").digest
+    assert told["statement"].startswith("Privacy statement for")
+
+
+@pytest.mark.filterwarnings("ignore")  # MLflow's own
+def test_mlflow_predicts_from_raw_columns(folder: Path, tmp_path: Path) -> None:
+    import mlflow.pyfunc
+
+    for name in ("logistic", "kernel"):
+        place = exported(folder, name, "mlflow", tmp_path / name)
+        found = mlflow.pyfunc.load_model(str(place))
+        model, (frame, _) = load(folder / f"{name}.privet"), rows()
+        assert found.predict(frame).tolist() == model.predict(frame).tolist()
+        assert found.metadata.metadata["sha256"] == ReleasedFile(folder / f"{name}.privet").digest
+        assert "Privacy statement" in found.metadata.metadata["statement"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scikit_learn_alone_reads_and_predicts(folder: Path, name: str, tmp_path: Path) -> None:
+    place = exported(folder, name, "sklearn", tmp_path / "model.joblib")
+    assert b"privet." not in place.read_bytes().replace(b"privet.mechanisms", b"")
+    plain = joblib.load(place)
+    assert type(plain).__module__.startswith("sklearn.")
+    model, (frame, x) = load(folder / f"{name}.privet"), rows()
+    assert plain.predict(x).tolist() == model.predict(frame).tolist()
+    assert plain.model_sha256_ == ReleasedFile(folder / f"{name}.privet").digest
+    assert json.loads(plain.guarantee_) == model.guarantee_.to_json()
+
+
+@pytest.mark.parametrize("name", [*MODELS, "kernel"])
+def test_the_registry_would_take_the_entry(folder: Path, name: str, tmp_path: Path) -> None:
+    options = ["--curator", "Ward 7", "--region", "Bavaria", "--use", "Planning of beds"]
+    options += ["--sector", "Healthcare", "--author", "A. Officer"]
+    place = exported(folder, name, "registry", tmp_path / "entry.yaml", *options)
+    entry = yaml.safe_load(place.read_text())
+    assert faults(entry) == []
+    assert gaps(entry) == []
+    parameters = entry["deployment"]["privacy_loss"]["privacy_parameters"]
+    budget = load(folder / f"{name}.privet").guarantee_.budget.facts()
+    for key, value in parameters.items():
+        assert value >= budget.get(key, 0.0)
+    assert ReleasedFile(folder / f"{name}.privet").digest in place.read_text()
+
+
+def test_what_nobody_said_is_marked_and_named(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "entry.yaml"
+    done = run("export", folder / "logistic.privet", "--to", "registry", "--out", place)
+    assert done.exit_code == 0
+    assert "basic.data_curators" in done.stderr
+    assert "intended_use" in done.stderr
+    entry = yaml.safe_load(place.read_text())
+    assert len(gaps(entry)) == 4
+    assert faults(entry) == []
+
+
+def whole() -> dict[str, Any]:
+    """The smallest entry of tier 1."""
+    basic = {
+        "name": "n",
+        "data_curators": ["c"],
+        "description": "d",
+        "intended_use": "u",
+        "data_product_type": "Dataset",
+        "data_product_region": "r",
+        "publication_date": "2026-11-17",
+    }
+    return {"url_slug": "s", "status": "Draft", "tier": 1, "deployment": {"basic": basic}}
+
+
+def test_the_checker_takes_the_list_and_nothing_else() -> None:
+    assert faults(whole()) == []
+    for key in whole()["deployment"]["basic"]:
+        entry = whole()
+        del entry["deployment"]["basic"][key]
+        assert faults(entry) == [f"basic.{key}: missing"]
+    for change in (
+        {"status": "New"},
+        {"tier": 4},
+        {"tier": True},
+        {"url_slug": ""},
+        {"more": 1},
+        {"deployment": {**whole()["deployment"], "other": {}}},
+        {"deployment": {"basic": {**whole()["deployment"]["basic"], "extra": "x"}}},
+        {"deployment": {"basic": {**whole()["deployment"]["basic"], "data_curators": []}}},
+        {"deployment": {"basic": {**whole()["deployment"]["basic"], "publication_date": "today"}}},
+        {"deployment": {**whole()["deployment"], "administrative": {"notes": "x"}}},
+    ):
+        assert faults({**whole(), **change}), change
+    second = {**whole(), "tier": 2}
+    wanted = [f"{b}.{k}" for b, fields in FIELDS.items() for k, f in fields.items() if f.tier == 2]
+    assert faults(second) == [f"{name}: missing" for name in wanted]
+    assert gaps({"a": {"b": [f"{OPEN}: x)"]}}) == ["a.b"]
+
+
+def test_the_card_has_front_matter_and_the_statement(folder: Path, tmp_path: Path) -> None:
+    place = exported(folder, "logistic", "card", tmp_path / "card.md")
+    _, front, body = place.read_text().split("---\n", 2)
+    told = yaml.safe_load(front)
+    assert told["privacy"]["parameters"] == {"epsilon": 3.0}
+    assert told["sha256"] == ReleasedFile(folder / "logistic.privet").digest
+    for section in ReleasedFile(folder / "logistic.privet").facts.sections:
+        assert f"## {section.title}" in body
+
+
+def test_what_has_no_plain_form_is_refused_and_leaves_no_file(folder: Path, tmp_path: Path) -> None:
+    for form in ("onnx", "sklearn"):
+        place = tmp_path / f"out-{form}"
+        refused(run("export", folder / "kernel.privet", "--to", form, "--out", place), "not linear")
+        assert not place.exists()
+    (tmp_path / "there").write_text("mine")
+    refused(run("export", folder / "svm.privet", "--to", "onnx", "--out", tmp_path / "there"))
+    assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_a_plain_model_that_differs_is_not_handed_over(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = ReleasedFile(folder / "unit.privet")
+    rule = released.last.linear_rule()
+    monkeypatch.setattr(type(released.last), "linear_rule", lambda self: (-rule[0], rule[1]))
+    with pytest.raises(DeclarationError, match="something else"):
+        plain_model(released)
