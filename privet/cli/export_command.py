@@ -11,7 +11,7 @@ from privet.cli.options import Force, Json, command, open_ledger, required
 from privet.cli.printing import as_json, facts, free_place, put, say, working
 
 if TYPE_CHECKING:
-    from privet.handover.released_file import ReleasedFile
+    from privet.handover.handed_model import HandedModel
 
 Target = Literal["registry", "card", "onnx", "mlflow", "sklearn"]
 ENDINGS = {
@@ -58,13 +58,13 @@ def export(
     linear rule on encoded rows. mlflow: a folder that takes raw columns. Each carries the statement
     and the digest of the model file, and predictions are compared before anything is written.
     """
-    from privet.handover.released_file import ReleasedFile
+    from privet.handover.handed_model import HandedModel
 
     form = required(to, "--to")
     place = model.with_name(f"{model.stem}{ENDINGS[form]}") if out is None else out
     if form != "mlflow":
         free_place(place, force=force)
-    released = ReleasedFile(model, None if ledger is None else open_ledger(ledger))
+    released = HandedModel(model, None if ledger is None else open_ledger(ledger))
     missing: list[str] = []
     with working(f"Writing {place.name}"):
         if form == "registry":
@@ -86,7 +86,7 @@ def export(
         say(f"Note: still to be filled in: {', '.join(missing)}.", err=True)
 
 
-def _write(form: str, released: ReleasedFile, place: Path, *, force: bool) -> None:
+def _write(form: str, released: HandedModel, place: Path, *, force: bool) -> None:
     from privet.handover.mlflow_model import write_mlflow
     from privet.handover.model_card import model_card
     from privet.handover.onnx_model import write_onnx

@@ -17,7 +17,7 @@ import numpy as np
 
 from privet._version import __version__
 from privet.errors import DeclarationError, MissingExtra
-from privet.handover.released_file import ReleasedFile
+from privet.handover.handed_model import HandedModel
 from privet.models.raw_tables import after_schema
 from privet.schema import Schema
 from privet.store import load
@@ -29,7 +29,7 @@ class RawPredictor:
     """What MLflow calls: classes of a table with the schema's columns."""
 
     def __init__(self, path: Path) -> None:
-        released = ReleasedFile(path)
+        released = HandedModel(path)
         self._schema: Schema = released.schema
         self._model: Any = after_schema(load(path))
 
@@ -44,7 +44,7 @@ def _load_pyfunc(path: str) -> RawPredictor:
     return RawPredictor(found / FILE if found.is_dir() else found)
 
 
-def write_mlflow(released: ReleasedFile, out: Path, *, replace: bool) -> None:
+def write_mlflow(released: HandedModel, out: Path, *, replace: bool) -> None:
     """The folder, made beside its place and renamed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its own parts, when they are loaded

@@ -14,14 +14,14 @@ import numpy as np
 
 from privet._files import write_whole
 from privet.errors import DeclarationError, MissingExtra
+from privet.handover.handed_model import HandedModel
 from privet.handover.plain_model import drawn_rows, plain_model
-from privet.handover.released_file import ReleasedFile
 
 #: The ONNX operators' version that is asked for: runtimes of 2023 and later have it.
 OPSET = {"": 18, "ai.onnx.ml": 3}
 
 
-def onnx_graph(released: ReleasedFile) -> bytes:
+def onnx_graph(released: HandedModel) -> bytes:
     """The graph, after it was compared with the model."""
     try:
         from skl2onnx import to_onnx
@@ -49,7 +49,7 @@ def onnx_graph(released: ReleasedFile) -> bytes:
     return raw
 
 
-def _compare(raw: bytes, plain: Any, released: ReleasedFile) -> None:
+def _compare(raw: bytes, plain: Any, released: HandedModel) -> None:
     try:
         from onnxruntime import InferenceSession
     except ImportError as error:
@@ -70,6 +70,6 @@ def _compare(raw: bytes, plain: Any, released: ReleasedFile) -> None:
         raise DeclarationError("The graph would predict something else; nothing was written.")
 
 
-def write_onnx(released: ReleasedFile, out: Path, *, replace: bool) -> None:
+def write_onnx(released: HandedModel, out: Path, *, replace: bool) -> None:
     """All or nothing."""
     write_whole(out, onnx_graph(released), replace=replace)

@@ -17,14 +17,14 @@ import numpy as np
 from privet._files import write_through
 from privet._types import Array
 from privet.errors import DeclarationError
-from privet.handover.released_file import ReleasedFile
+from privet.handover.handed_model import HandedModel
 from privet.models import LogisticRegression, PrivateLinearClassifier
 
 #: Encoded rows that are compared before a file is written; drawn from the schema, never from data.
 COMPARED = 2_000
 
 
-def plain_model(released: ReleasedFile) -> Any:
+def plain_model(released: HandedModel) -> Any:
     """The estimator, with ``statement_``, ``model_sha256_`` and ``schema_`` as plain text."""
     model = released.last
     if released.stepped or not isinstance(model, PrivateLinearClassifier):
@@ -54,7 +54,7 @@ def _unfitted(model: PrivateLinearClassifier) -> Any:
     return Logistic() if as_it_is else LinearSVC()
 
 
-def drawn_rows(released: ReleasedFile, n: int = COMPARED) -> Array:
+def drawn_rows(released: HandedModel, n: int = COMPARED) -> Array:
     """Encoded rows that the schema allows, made up."""
     from privet.schema.columns import Categorical
 
@@ -70,7 +70,7 @@ def drawn_rows(released: ReleasedFile, n: int = COMPARED) -> Array:
     return np.asarray(released.schema.encode_features(table))
 
 
-def _compare(plain: Any, released: ReleasedFile) -> None:
+def _compare(plain: Any, released: HandedModel) -> None:
     x = drawn_rows(released)
     same = np.array_equal(plain.predict(x), released.last.predict(x))
     if same and hasattr(plain, "predict_proba"):
@@ -81,7 +81,7 @@ def _compare(plain: Any, released: ReleasedFile) -> None:
         )
 
 
-def write_plain(released: ReleasedFile, out: Path, *, replace: bool) -> None:
+def write_plain(released: HandedModel, out: Path, *, replace: bool) -> None:
     """With joblib, as scikit-learn's users keep models; whoever reads it runs what is in it."""
     import joblib
 

@@ -15,9 +15,9 @@ import yaml
 from privet import ApproxDP, LinearSVC, LogisticRegression, PureDP, load
 from privet.datasets import census_schema, census_table
 from privet.errors import DeclarationError
+from privet.handover.handed_model import HandedModel
 from privet.handover.plain_model import plain_model
 from privet.handover.registry_fields import FIELDS, OPEN, faults, gaps
-from privet.handover.released_file import ReleasedFile
 from privet.kernels import KernelSVC
 from privet.models import fit_table
 from privet.privacy.budget import GDP, ZCDP
@@ -72,7 +72,7 @@ def test_onnxruntime_predicts_what_the_model_predicts(
     if name in PROBABILITIES:
         np.testing.assert_allclose(values, model.predict_proba(frame), atol=1e-5)
     told = session.get_modelmeta().custom_metadata_map
-    assert told["model_sha256"] == ReleasedFile(folder / f"{name}.privet").digest
+    assert told["model_sha256"] == HandedModel(folder / f"{name}.privet").digest
     assert told["statement"].startswith("Privacy statement for")
 
 
@@ -85,7 +85,7 @@ def test_mlflow_predicts_from_raw_columns(folder: Path, tmp_path: Path) -> None:
         found = mlflow.pyfunc.load_model(str(place))
         model, (frame, _) = load(folder / f"{name}.privet"), rows()
         assert found.predict(frame).tolist() == model.predict(frame).tolist()
-        assert found.metadata.metadata["sha256"] == ReleasedFile(folder / f"{name}.privet").digest
+        assert found.metadata.metadata["sha256"] == HandedModel(folder / f"{name}.privet").digest
         assert "Privacy statement" in found.metadata.metadata["statement"]
 
 
@@ -97,7 +97,7 @@ def test_scikit_learn_alone_reads_and_predicts(folder: Path, name: str, tmp_path
     assert type(plain).__module__.startswith("sklearn.")
     model, (frame, x) = load(folder / f"{name}.privet"), rows()
     assert plain.predict(x).tolist() == model.predict(frame).tolist()
-    assert plain.model_sha256_ == ReleasedFile(folder / f"{name}.privet").digest
+    assert plain.model_sha256_ == HandedModel(folder / f"{name}.privet").digest
     assert json.loads(plain.guarantee_) == model.guarantee_.to_json()
 
 
@@ -113,7 +113,7 @@ def test_the_registry_would_take_the_entry(folder: Path, name: str, tmp_path: Pa
     budget = load(folder / f"{name}.privet").guarantee_.budget.facts()
     for key, value in parameters.items():
         assert value >= budget.get(key, 0.0)
-    assert ReleasedFile(folder / f"{name}.privet").digest in place.read_text()
+    assert HandedModel(folder / f"{name}.privet").digest in place.read_text()
 
 
 def test_what_nobody_said_is_marked_and_named(folder: Path, tmp_path: Path) -> None:
@@ -171,8 +171,8 @@ def test_the_card_has_front_matter_and_the_statement(folder: Path, tmp_path: Pat
     _, front, body = place.read_text().split("---\n", 2)
     told = yaml.safe_load(front)
     assert told["privacy"]["parameters"] == {"epsilon": 3.0}
-    assert told["sha256"] == ReleasedFile(folder / "logistic.privet").digest
-    for section in ReleasedFile(folder / "logistic.privet").facts.sections:
+    assert told["sha256"] == HandedModel(folder / "logistic.privet").digest
+    for section in HandedModel(folder / "logistic.privet").facts.sections:
         assert f"## {section.title}" in body
 
 
@@ -189,7 +189,7 @@ def test_what_has_no_plain_form_is_refused_and_leaves_no_file(folder: Path, tmp_
 def test_a_plain_model_that_differs_is_not_handed_over(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    released = ReleasedFile(folder / "unit.privet")
+    released = HandedModel(folder / "unit.privet")
     rule = released.last.linear_rule()
     monkeypatch.setattr(type(released.last), "linear_rule", lambda self: (-rule[0], rule[1]))
     with pytest.raises(DeclarationError, match="something else"):

@@ -19,7 +19,7 @@ from privet.statement import Facts, File, account, as_text, statement_facts
 from privet.store import load
 
 
-class ReleasedFile:
+class HandedModel:
     """A model file, opened."""
 
     def __init__(self, path: Path, ledger: Ledger | None = None) -> None:
