@@ -13,10 +13,18 @@ if TYPE_CHECKING:
     from privet.evaluation import evaluate
     from privet.inference import confidence_intervals, fit_with_intervals
     from privet.ledger import Ledger
-    from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression, fit_table
+    from privet.models import (
+        HuberRegressor,
+        LargeMarginGaussian,
+        LinearRegression,
+        LinearSVC,
+        LogisticRegression,
+        PoissonRegressor,
+        fit_table,
+    )
     from privet.planning import plan
     from privet.privacy import GDP, ZCDP, ApproxDP, PureDP
-    from privet.schema import Categorical, Label, Numeric, Person, Schema
+    from privet.schema import Categorical, Label, Numeric, Person, Schema, Target
     from privet.store import load, save
 
 _HOMES = {
@@ -28,6 +36,9 @@ _HOMES = {
     "LargeMarginGaussian": "privet.models",
     "LogisticRegression": "privet.models",
     "LinearSVC": "privet.models",
+    "LinearRegression": "privet.models",
+    "HuberRegressor": "privet.models",
+    "PoissonRegressor": "privet.models",
     "fit_table": "privet.models",
     "evaluate": "privet.evaluation",
     "confidence_intervals": "privet.inference",
@@ -41,6 +52,7 @@ _HOMES = {
     "Categorical": "privet.schema",
     "Label": "privet.schema",
     "Person": "privet.schema",
+    "Target": "privet.schema",
     "save": "privet.store",
     "load": "privet.store",
 }
@@ -52,16 +64,20 @@ __all__ = [
     "Box",
     "Categorical",
     "Domain",
+    "HuberRegressor",
     "Label",
     "LargeMarginGaussian",
     "Ledger",
+    "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
     "Numeric",
     "OneHot",
     "Person",
+    "PoissonRegressor",
     "PureDP",
     "Schema",
+    "Target",
     "__version__",
     "confidence_intervals",
     "evaluate",

@@ -129,9 +129,9 @@ def _build(header: dict[str, Any], raw: bytes) -> Any:
         raise DataError("The model file names a model that this Privet does not have.")
     parameters = {**header["parameters"], "ledger": None}
     parameters["budget"] = budget_from_json(parameters["budget"])
-    if isinstance(parameters["classes"], dict):
+    if isinstance(parameters.get("classes"), dict):
         parameters["classes"] = _labels_in(parameters["classes"]).tolist()
-    if parameters["class_weight"] is not None:
+    if parameters.get("class_weight") is not None:
         parameters["class_weight"] = dict(parameters["class_weight"])
     for name, read in PARTS.items():
         if isinstance(parameters.get(name), dict):

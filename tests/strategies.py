@@ -10,14 +10,23 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
+from privet.losses import (
+    HuberHinge,
+    HuberResidual,
+    JointHuber,
+    Logistic,
+    Loss,
+    PoissonRate,
+    SmoothHinge,
+    Softmax,
+)
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, Mechanism
 from privet.noise import NOISES
 from privet.privacy import ZCDP, ApproxDP, Budget, Event, Filter, FitEvent, PureDP
 from privet.privacy.compose import add_costs, basic_costs, costs
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
-from privet.privacy.jacobian import MARGINS, JacobianCurve
+from privet.privacy.jacobian import ONE_SCORE, JacobianCurve
 
 Array = NDArray[np.float64]
 
@@ -41,6 +50,10 @@ LOSS_CASES: tuple[Loss, ...] = (
     JointHuber(4, lifted=True),
     JointHuber(4, opposite=0.8),
     JointHuber(3, opposite=0.6),
+    HuberResidual(0.25),
+    HuberResidual(2.0),
+    PoissonRate(),
+    PoissonRate(0.01),
     Weighted(Logistic(), (1.0, 3.0)),
     Weighted(Softmax(3), (0.5, 2.0, 1.0)),
 )
@@ -52,6 +65,8 @@ EACH_LOSS: tuple[Loss, ...] = (
     SmoothHinge(),
     Softmax(3),
     JointHuber(3),
+    HuberResidual(),
+    PoissonRate(),
     Weighted(Logistic(), (1.0, 3.0)),
 )
 
@@ -117,8 +132,8 @@ deltas = st.floats(-12.0, -0.5).map(lambda power: 10.0**power)
 @st.composite
 def jacobian_curves(draw: st.DrawFn) -> JacobianCurve:
     """Curves of Gaussian objective perturbation, of every family."""
-    family = draw(st.sampled_from(["margin", "logistic", "softmax", "joint_huber"]))
-    classes = 2 if family in MARGINS else draw(st.integers(2, 9))
+    family = draw(st.sampled_from(["margin", "logistic", "softmax", "joint_huber", "residual"]))
+    classes = 2 if family in ONE_SCORE else draw(st.integers(2, 9))
     shift, k = draw(st.floats(1e-3, 5.0)), draw(st.floats(0.0, 3.0))
     return JacobianCurve(family, classes, shift, k)
 

@@ -30,6 +30,7 @@ from privet.ledger import Ledger
 from privet.ledger.answer_turns import AnswerNoted, Turn, glance, turn
 from privet.ledger.charge import charges_seen, check_unit, for_persons
 from privet.mechanisms.function import MOST_RESUMED
+from privet.models.inputs import schema_classes
 from privet.models.raw_tables import encoded, promised, refuse_unconfirmed
 from privet.privacy.budget import Budget, budget_from_json
 from privet.privacy.guarantee import Guarantee, guarantee_from_json
@@ -93,7 +94,7 @@ def open_answers(
     """
     refuse_unconfirmed(schema)
     check_unit(ledger, dataset, schema.group_size)
-    declared = {"kernel": Gaussian(GAMMA), "classes": list(schema.label.classes), **declared}
+    declared = {"kernel": Gaussian(GAMMA), "classes": schema_classes(None, schema), **declared}
     predictor = InteractivePredictor(
         budget.per_row(schema.group_size), ledger=ledger, dataset=dataset, **declared
     )

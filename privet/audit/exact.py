@@ -162,7 +162,7 @@ def margin_directions(loss: Loss) -> tuple[Array, Labels]:
 
     Against one rival, and against all of them at once.
     """
-    if loss.family == "margin":
+    if loss.family in ("margin", "residual"):
         return np.array([[1.0], [-1.0]]), np.array([1, 0])
     basis, classes = sum_zero_basis(loss.classes), loss.classes
     directions, labels = [], []

@@ -145,6 +145,8 @@ class JacobianCost(CurveCost):
     def _constant(self) -> Ball:
         """``z`` of the statement on zCDP."""
         C = self.classes
+        if self.family == "residual":
+            return ratio(234, 100)
         if C == 2:
             return ratio(223, 100)
         if self.family == "softmax":
@@ -194,7 +196,8 @@ class JacobianCost(CurveCost):
         if not epsilon > 0 or not self._jacobian(ball(0)) <= epsilon:
             return None
         left = largest_within(lambda e: bool(e + self._jacobian(e) <= epsilon), epsilon)
-        factor = self.classes - 1 if left >= self.shift**2 / 4 else 2 * (self.classes - 1)
+        ends = 2 if self.family == "residual" else self.classes - 1
+        factor = ends if left >= self.shift**2 / 4 else 2 * ends
         return factor * gaussian_delta(self.shift, left)
 
 
@@ -245,7 +248,7 @@ def _concentrated(record: dict[str, Any]) -> CurveCost:
 
 
 def _jacobian(record: dict[str, Any]) -> CurveCost:
-    if record["family"] not in ("margin", "logistic", "softmax", "joint_huber"):
+    if record["family"] not in ("margin", "logistic", "softmax", "joint_huber", "residual"):
         raise Undecided(f"no theorem here for the family {record['family']!r}")
     return JacobianCost(
         record["family"], int(record["classes"]), ball(record["shift"]), ball(record["k"])

@@ -144,6 +144,8 @@ def _kernel(facts: FileFacts, p: Record) -> DeclaredRows:
 
 def _loss(facts: FileFacts, p: Record, constant: Ball) -> RowLoss:
     """Logistic models have no parameter ``loss``; more than two classes have the joint losses."""
+    if "target_bounds" in p:
+        return _number_loss(facts.header["model"], p)
     classes = len(facts.header["classes"]["values"])
     weight = _weight(facts, p)
     name = "logistic" if facts.header["model"].endswith("LogisticRegression") else p["loss"]
@@ -159,6 +161,17 @@ def _loss(facts: FileFacts, p: Record, constant: Ball) -> RowLoss:
     return RowLoss(
         "joint_huber", classes, float(p["h"]), weight=weight, apart=apart, features=features
     )
+
+
+def _number_loss(model: str, p: Record) -> RowLoss:
+    """The loss of a regression: a target within declared bounds."""
+    low, high = (float(end) for end in p["target_bounds"])
+    if not low < high:
+        raise Undecided("the target's bounds are not an interval")
+    if model == "PoissonRegressor":
+        return RowLoss("poisson_rate")
+    knee = p.get("knee")
+    return RowLoss("huber_residual", h=0.25 if knee is None else knee / (high / 2.0 - low / 2.0))
 
 
 def _products(facts: FileFacts, p: Record) -> DeclaredRows:
@@ -212,4 +225,7 @@ MODELS: dict[str, Callable[[FileFacts, Record], DeclaredRows]] = {
     "KernelLogisticRegression": _kernel,
     "KernelSVC": _kernel,
     "LargeMarginGaussian": _products,
+    "LinearRegression": _linear,
+    "HuberRegressor": _linear,
+    "PoissonRegressor": _linear,
 }

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from privet.certificate.balls import Ball, above, ball, below
 from privet.certificate.declared_rows import DeclaredRows
 from privet.certificate.file_facts import Record
+from privet.certificate.loss_bounds import RESIDUALS
 from privet.certificate.noise_laws import NoiseLaw, noise_law
 from privet.certificate.one_gaussian import is_dominated
 from privet.certificate.rounding import (
@@ -207,8 +208,8 @@ def _gaussian_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
 def _dominated(fit: FitFacts, main: Record) -> Number:
     """The whole profile is below that of one Gaussian mechanism."""
     loss = fit.rows.loss
-    if loss.classes != 2:
-        raise Undecided("no theorem puts more than two classes inside one Gaussian mechanism")
+    if loss.classes != 2 or loss.name in RESIDUALS:
+        raise Undecided("no theorem puts this loss inside one Gaussian mechanism")
     shift, k = fit.difference / ball(fit.event["scale"]), loss.curvature * fit.q
     mu = (2 * ball(main["rho"])).sqrt() * (1 + ball(ROUNDED))
     logistic = loss.name in ("logistic", "softmax")
@@ -222,6 +223,7 @@ def _dominated(fit: FitFacts, main: Record) -> Number:
 def _families(loss: str) -> tuple[str, ...]:
     """The theorems that cover a loss; that of all margin losses covers logistic loss too."""
     known = {"logistic": ("logistic", "margin"), "softmax": ("softmax",)}
+    known |= dict.fromkeys(RESIDUALS, ("residual",))
     return known.get(loss, ("joint_huber",) if loss == "joint_huber" else ("margin",))
 
 

@@ -9,6 +9,8 @@ a row's gradient and curvature.
     smooth_hinge   L = 1           D = 2                c = 3/(4h)
     softmax        L = sqrt2       D = 2 sqrt2          c = 1/2
     joint_huber    L = sqrt(C(C-1))  D = 2 L, sqrt2 C   c = C/(2h)
+    huber_residual L = h           D = 2 h              c = 1
+    poisson_rate   L = 1           D = 2                c = 1
 """
 
 from __future__ import annotations
@@ -19,6 +21,11 @@ from privet.certificate.balls import Ball, ball, concave_maximum, larger, ratio,
 from privet.certificate.verdicts import Undecided
 
 MARGINS = ("logistic", "huber", "smooth_hinge")
+#: losses of a number: slopes of both signs
+RESIDUALS = ("huber_residual", "poisson_rate")
+ONE_SCORE = (*MARGINS, *RESIDUALS)
+#: A Poisson regression starts from this share of the largest rate.
+START = (1, 4)
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ class RowLoss:
     features: Ball = 1
 
     def __post_init__(self) -> None:
-        if self.name not in (*MARGINS, "softmax", "joint_huber"):
+        if self.name not in (*MARGINS, *RESIDUALS, "softmax", "joint_huber"):
             raise Undecided(f"the loss {self.name!r} is not known here")
 
     # -- constants -----------------------------------------------------------------------------
@@ -47,13 +54,14 @@ class RowLoss:
     @property
     def scores(self) -> int:
         """Scores of a row: one for two-class losses, ``C - 1`` otherwise."""
-        return 1 if self.name in MARGINS else self.classes - 1
+        return 1 if self.name in (*MARGINS, *RESIDUALS) else self.classes - 1
 
     @property
     def slope(self) -> Ball:
         """``L``."""
         C = self.classes
         base = {"softmax": ball(2).sqrt(), "joint_huber": ball(C * (C - 1)).sqrt()}
+        base["huber_residual"] = ball(self.h)
         return base.get(self.name, ball(1)) * ball(self.weight)
 
     @property
@@ -71,6 +79,8 @@ class RowLoss:
     def curvature(self) -> Ball:
         """``c``."""
         w = ball(self.weight)
+        if self.name in RESIDUALS:
+            return w
         if self.name == "logistic":
             return w / 4
         if self.name == "softmax":
@@ -84,6 +94,11 @@ class RowLoss:
     def at_zero(self) -> Ball:
         """The largest loss where all scores are zero."""
         w = ball(self.weight)
+        if self.name == "huber_residual":  # a target at an end of its interval
+            knee = smaller(ball(self.h), ball(1))
+            return knee**2 / 2 + ball(self.h) * (1 - knee)
+        if self.name == "poisson_rate":
+            return ratio(*START) - ratio(*START).log()
         if self.name == "logistic":
             return w * ball(2).log()
         if self.name == "softmax":
@@ -99,6 +114,8 @@ class RowLoss:
         """The size of the constants that scores are compared with."""
         if self.name in ("logistic", "softmax"):
             return ball(0)
+        if self.name == "poisson_rate":
+            return 1 - ratio(*START).log()
         extra = ball(self.margin) if self.name == "joint_huber" else ball(0)
         return 1 + ball(self.h) + extra
 

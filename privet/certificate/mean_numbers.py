@@ -142,6 +142,13 @@ def _mean_grid(
     return grid_number(release, grid, scale * needed_before(needed, grid, p) / needed)
 
 
+def statistics_numbers(release: str, event: Record, grid: int | None) -> Iterator[Number]:
+    """Second moments of a row and its target, but for the last (``statistics.proof.md``)."""
+    side = int(event["m"]) + 1
+    query = MeanQuery(ball(2).sqrt(), ball(1), side * (side + 1) // 2 - 1, side - 1)
+    yield from moments_numbers(release, event, query, grid)
+
+
 # -- matrices ------------------------------------------------------------------------------------
 
 

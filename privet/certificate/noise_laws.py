@@ -18,7 +18,7 @@ from math import comb, factorial
 from privet.certificate.balls import Ball, ball, gamma_quantile, ratio, smaller, total
 from privet.certificate.declared_rows import DeclaredBlock, DeclaredRows
 from privet.certificate.hull_volumes import hull_squares
-from privet.certificate.loss_bounds import MARGINS
+from privet.certificate.loss_bounds import ONE_SCORE
 from privet.certificate.rounding import NEGLIGIBLE, coordinate_sd, norm_quantile
 from privet.certificate.verdicts import Undecided
 
@@ -235,10 +235,10 @@ LAWS: dict[str, type[NoiseLaw]] = {
 }
 #: which of them are for scores with one number, and which for more; the others are for both
 SCORES: dict[str, Callable[[str], bool]] = {
-    "product": lambda loss: loss in MARGINS,
-    "hull": lambda loss: loss in MARGINS,
-    "matrix laplace": lambda loss: loss not in MARGINS,
-    "class product": lambda loss: loss not in MARGINS,
+    "product": lambda loss: loss in ONE_SCORE,
+    "hull": lambda loss: loss in ONE_SCORE,
+    "matrix laplace": lambda loss: loss not in ONE_SCORE,
+    "class product": lambda loss: loss not in ONE_SCORE,
 }
 
 

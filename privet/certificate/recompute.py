@@ -22,6 +22,7 @@ from privet.certificate.mean_numbers import (
     matrix_numbers,
     mean_queries,
     moments_numbers,
+    statistics_numbers,
 )
 from privet.certificate.search_numbers import SEARCHES, search_numbers
 from privet.certificate.verdicts import Number, Undecided, at_most, equal, fact, stated
@@ -162,6 +163,14 @@ def _descent(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     )
 
 
+def _statistics(facts: FileFacts, part: FilePart) -> Iterator[Number]:
+    """Noisy second moments of rows and target; what is solved from them is post-processing."""
+    columns, told = declared_rows(facts).columns, "columns of the released arrays"
+    right = int(part.event["m"]) == columns
+    yield fact(part.name, "columns", part.event["m"], right, told)
+    yield from statistics_numbers(part.name, part.event, part.grid)
+
+
 def _histogram(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     cells = int(part.event["m"])
     tables = [_flat(table) for table in facts.header.get("counts", {}).values()]
@@ -202,6 +211,7 @@ RELEASES: dict[str, Callable[[FileFacts, FilePart], Iterator[Number]]] = {
     "output": _fit,
     "objective": _fit,
     "gradient": _descent,
+    "statistics": _statistics,
     "histogram": _histogram,
     "moments": _moments,
     "matrix": _matrix,

@@ -147,7 +147,7 @@ def _judge(
 
     truth, guesses = answers
     _say("6. How good it is (allowed here: the people are synthetic)")
-    over = schema.label.classes[1]
+    over = (schema.classes or ())[1]
     encoded = schema.encode(out / "people.csv")
     fresh = schema.encode_features(out / "new-people.csv")
     train = Split(encoded.x, encoded.y == over)

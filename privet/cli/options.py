@@ -181,12 +181,13 @@ class NoiseFlags:
     """Where the noise goes, and how much the fit is regularized."""
 
     mechanism: Annotated[
-        Literal["objective", "output", "gradient"],
+        Literal["objective", "output", "gradient", "statistics"] | None,
         typer.Option(
-            help="Noise in the objective, on the minimizer (less accurate), or on the clipped "
-            "gradients of a descent (models logistic and svm; with --delta, --rho or --mu)."
+            help="Noise in the objective, on the minimizer (less accurate), on the clipped "
+            "gradients of a descent (models logistic and svm; with --delta, --rho or --mu), or in "
+            "the second moments (model linear); default: the model's own choice."
         ),
-    ] = "objective"
+    ] = None
     noise: Annotated[
         Literal["auto", "laplace", "gaussian", "domain"],
         typer.Option(
@@ -202,7 +203,8 @@ class NoiseFlags:
     def options(self) -> dict[str, Any]:
         """As parameters of a model."""
         lam = "auto" if self.regularization is None else self.regularization
-        return {"mechanism": self.mechanism, "noise": self.noise, "regularization": lam}
+        named = {} if self.mechanism is None else {"mechanism": self.mechanism}
+        return {**named, "noise": self.noise, "regularization": lam}
 
 
 MODELS = {
@@ -211,7 +213,13 @@ MODELS = {
     "gaussian": ("privet.models", "LargeMarginGaussian"),
     "kernel-logistic": ("privet.kernels", "KernelLogisticRegression"),
     "kernel-svm": ("privet.kernels", "KernelSVC"),
+    "linear": ("privet.models", "LinearRegression"),
+    "huber": ("privet.models", "HuberRegressor"),
+    "poisson": ("privet.models", "PoissonRegressor"),
 }
+
+#: Models of a label that is a number.
+NUMBERS = ("linear", "huber", "poisson")
 
 
 @dataclass(frozen=True)
@@ -219,9 +227,19 @@ class ModelFlags:
     """Which model is fitted."""
 
     model: Annotated[
-        Literal["logistic", "svm", "gaussian", "kernel-logistic", "kernel-svm"],
+        Literal[
+            "logistic",
+            "svm",
+            "gaussian",
+            "kernel-logistic",
+            "kernel-svm",
+            "linear",
+            "huber",
+            "poisson",
+        ],
         typer.Option(
-            help="What to fit: a linear model, an ellipsoid for each class, or a kernel machine."
+            help="What to fit: a linear model, an ellipsoid for each class, a kernel machine, or, "
+            "where the label is a number, a linear, robust or Poisson regression."
         ),
     ] = "logistic"
     gamma: Annotated[
@@ -257,6 +275,8 @@ class ModelFlags:
     def _given(self, classes: Sequence[Any] | None) -> dict[str, Any]:
         """The parameters that were given; one that this model does not have is wrong usage."""
         kernel = self.model.startswith("kernel-")
+        if self.model in NUMBERS and self.class_weight:
+            raise typer.BadParameter("--class-weight is for classes; a number has none.")
         if not kernel and (self.gamma is not None or self.frequencies is not None):
             raise typer.BadParameter("--gamma and --frequencies go with --model kernel-... only.")
         if kernel and self.norm_bound is not None:

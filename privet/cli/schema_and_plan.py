@@ -121,7 +121,7 @@ def check(
 
 def _as_dict(declared: Schema) -> dict[str, Any]:
     return {
-        "label": {"name": declared.label.name, "classes": list(declared.label.classes)},
+        "label": {"name": declared.label.name, **_label_facts(declared)},
         "person": None
         if declared.person is None
         else {"column": declared.person.column, "most_rows": declared.person.most_rows},
@@ -132,6 +132,18 @@ def _as_dict(declared: Schema) -> dict[str, Any]:
     }
 
 
+def _label_facts(declared: Schema) -> dict[str, Any]:
+    if declared.classes is not None:
+        return {"classes": list(declared.classes)}
+    return dict(zip(("low", "high"), declared.target_bounds or (), strict=False))
+
+
+def _label_words(declared: Schema) -> str:
+    if declared.classes is not None:
+        return ", ".join(str(value) for value in declared.classes)
+    return " to ".join(f"{end:g}" for end in declared.target_bounds or ())
+
+
 def show_schema(declared: Schema) -> None:
     """What a schema declares, as a table on standard output."""
     rows = [
@@ -139,7 +151,7 @@ def show_schema(declared: Schema) -> None:
         for name, column in declared.columns.items()
     ]
     table(("column", "declared", "encoded"), rows, numbers=("encoded",))
-    classes = ", ".join(str(value) for value in declared.label.classes)
+    classes = _label_words(declared)
     lines = [
         ("Label", f"{declared.label.name}: {classes}"),
         ("Encoded", f"{declared.width} columns, rows {declared.rows}"),
@@ -266,7 +278,7 @@ def _planned(
         width = required(columns, "--columns")
         return make(model.unfitted(None, **options), n=rows, d=width, classes=classes), 1
     declared = Schema.from_toml(schema)
-    unfitted = for_schema(model.unfitted(declared.label.classes, **options), declared)
+    unfitted = for_schema(model.unfitted(declared.classes or (), **options), declared)
     unfitted = prepared_for(unfitted, rows, declared.width)
     return make(unfitted, n=rows, d=declared.width), declared.group_size
 

@@ -71,7 +71,7 @@ def train(
     data, out = required(data, "DATA"), required(out, "--out")
     free_place(out, force=force)
     declared = reading.schema(confirmed_schema(required(schema, "--schema")), data)
-    unfitted = model.unfitted(declared.label.classes, **options)
+    unfitted = model.unfitted(declared.classes or (), **options)
     reading.look_first(declared, data)
     start = time.perf_counter()
     with paying(out, account.ledger, force=force) as paid:
@@ -118,7 +118,7 @@ def tune(
     free_place(out, force=force)
     declared = reading.schema(confirmed_schema(required(schema, "--schema")), data)
     listed = read_candidates(required(candidates, "--candidates"))
-    unfitted = model.unfitted(declared.label.classes)
+    unfitted = model.unfitted(declared.classes or ())
     chosen = _search(search, public is not None)(unfitted, listed, **options)
     reading.look_first(declared, data)
     with paying(out, account.ledger, force=force) as paid:

@@ -187,6 +187,10 @@ def evaluated_model(model: Scored | Pipeline) -> EvaluatedModel:
             f"{type(last).__name__} is not a Privet classifier: it has no guarantee and no "
             "declared classes. Only a released model may be evaluated as if it were public."
         )
+    if getattr(last, "predicts_numbers", False):
+        raise DeclarationError(
+            f"A {type(last).__name__} predicts numbers; what is evaluated here are classes."
+        )
     refuse_published(last)
     return EvaluatedModel(model, last)
 

@@ -122,7 +122,7 @@ class ParameterLayout:
             changes = np.concatenate([np.pad(changes, ((0, 0), (0, 1))), baseline])
             names, units, stretch = [*names, "(baseline)"], [*units, ""], [*stretch, 1.0]
         scores = range(len(self.scores))
-        last = len(scores) > 1 or self.classes[-1] == str(schema.label.classes[-1])
+        last = len(scores) > 1 or self.classes[-1] == str((schema.classes or ("",))[-1])
         sign, target = (1.0, self.target()) if last else (-1.0, self.target(0))
         return NamedDirections(
             tuple(self._of(name, score) for score in scores for name in names),

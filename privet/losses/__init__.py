@@ -8,10 +8,20 @@ from privet.errors import DeclarationError
 from privet.losses.loss import Loss
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss, SmoothHinge
 from privet.losses.multiclass import JointHuber, MulticlassLoss, Softmax, sum_zero_basis
+from privet.losses.residual import HuberResidual, PoissonRate, ResidualLoss
 
 #: Every loss by its name; a law that holds for losses is tested on all of these.
 LOSSES: dict[str, type[Loss]] = {
-    loss.name: loss for loss in (Logistic, HuberHinge, SmoothHinge, Softmax, JointHuber)
+    loss.name: loss
+    for loss in (
+        Logistic,
+        HuberHinge,
+        SmoothHinge,
+        Softmax,
+        JointHuber,
+        HuberResidual,
+        PoissonRate,
+    )
 }
 
 #: What ``loss=`` may say everywhere, and the loss behind it for two classes and for more.
@@ -28,11 +38,14 @@ _MORE: dict[str, Callable[[int, float, float], MulticlassLoss]] = {
 __all__ = [
     "LOSSES",
     "HuberHinge",
+    "HuberResidual",
     "JointHuber",
     "Logistic",
     "Loss",
     "MarginLoss",
     "MulticlassLoss",
+    "PoissonRate",
+    "ResidualLoss",
     "SmoothHinge",
     "Softmax",
     "margin_loss",

@@ -20,9 +20,11 @@ from scipy.optimize import minimize_scalar
 from privet._types import Array, Targets
 from privet.bisection import largest
 
-Family = Literal["margin", "softmax", "joint_huber"]
+Family = Literal["margin", "softmax", "joint_huber", "residual"]
+#: families whose parameters are shown as they are, without a basis of class scores
+UNREDUCED: tuple[Family, ...] = ("margin", "residual")
 #: which theorem prices the Jacobian under Gaussian noise, see ``privet.privacy.jacobian``
-JacobianFamily = Literal["margin", "logistic", "softmax", "joint_huber"]
+JacobianFamily = Literal["margin", "logistic", "softmax", "joint_huber", "residual"]
 
 # The share of the budget that the Jacobian may take where the floor of the regularization is a
 # free choice (losses for which no regularization makes the Jacobian cost nothing).

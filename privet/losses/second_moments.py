@@ -20,6 +20,7 @@ from privet.errors import DeclarationError
 from privet.losses.loss import Loss
 from privet.losses.margin import HuberHinge, Logistic, SmoothHinge
 from privet.losses.multiclass import JointHuber, Softmax
+from privet.losses.residual import HuberResidual, PoissonRate
 from privet.losses.weighted import Weighted
 
 _CELLS = 1024
@@ -104,6 +105,19 @@ def _joint_huber(loss: JointHuber, eta: float, reach: float) -> float:
     t = HuberHinge(loss.h).curvature_bound
     curvature = t * math.sqrt(classes**2 + classes - 2.0)
     return math.hypot(eta * curvature, classes * (classes - 1.0))
+
+
+@joint_bound.register
+def _huber_residual(loss: HuberResidual, eta: float, reach: float) -> float:
+    """Curvature 1 up to the knee, where slopes end; residuals end at ``reach + 1``."""
+    return math.hypot(eta, min(loss.h, reach + 1.0) ** 2)
+
+
+@joint_bound.register
+def _poisson_rate(loss: PoissonRate, eta: float, reach: float) -> float:
+    """At rate ``r``: curvature ``r``, slope up to ``max(r, 1 - r)``; convex in ``r``: at an end."""
+    rates = (math.exp(min(loss.start + side * reach, 0.0)) for side in (-1.0, 1.0))
+    return max(math.hypot(eta * r, max(r, 1.0 - r) ** 2) for r in rates)
 
 
 @joint_bound.register

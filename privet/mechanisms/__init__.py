@@ -13,6 +13,7 @@ from privet.mechanisms.release import Design, Draw, Mechanism, Release, ReleaseD
 from privet.mechanisms.search import DisjointParts, PublicChoice, RandomStopping
 from privet.mechanisms.selection import Selection
 from privet.mechanisms.sparse_vector import SparseVector
+from privet.mechanisms.statistics import RidgeStatistics
 
 #: Every private minimizer by its name.
 MECHANISMS: dict[str, type[Mechanism]] = {
@@ -27,6 +28,7 @@ _RELEASES: tuple[type[Release], ...] = (
     OutputPerturbation,
     ObjectivePerturbation,
     GradientDescent,
+    RidgeStatistics,
     Histogram,
     PrivateMean,
     Selection,
@@ -53,5 +55,6 @@ __all__ = [
     "OutputPerturbation",
     "Release",
     "ReleaseDesign",
+    "RidgeStatistics",
     "Trainer",
 ]

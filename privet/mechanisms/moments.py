@@ -33,6 +33,7 @@ from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import Draw, Release, ReleaseDesign, add_noise, grid_draw
 from privet.noise import NOISES, Noise
 from privet.privacy import Budget
+from privet.privacy.curves import Curve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import MomentsEvent
 from privet.randomness import source
@@ -82,6 +83,29 @@ def cell_means(d: int, cells: int) -> Mean:
 
 
 @dataclass(frozen=True)
+class MeanNoise:
+    """The noise of one mean, its grid, its curve and the sensitivity that it is for."""
+
+    noise: Noise
+    exponent: int
+    curve: Curve
+    sensitivity: float
+
+
+def mean_noise(query: Mean, budget: Budget, kind: str, n: int) -> MeanNoise:
+    """What ``budget`` asks of noise of this kind in the mean over ``n`` rows."""
+    p = query.dimension
+    curve = output_curve(kind, budget, p)
+    unit, sensitivity = unit_noise(kind, curve, p), query.sensitivity(n)
+    scaled = replace(unit, scale=unit.scale * sensitivity)
+    largest = query.norm + scaled.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
+    exponent = grid_exponent(scaled.coordinate_sd, largest)
+    if kind == "gaussian":
+        sensitivity += math.ldexp(math.sqrt(p), exponent)
+    return MeanNoise(NOISES[kind](unit.scale * sensitivity, p), exponent, curve, sensitivity)
+
+
+@dataclass(frozen=True)
 class MeanDesign(ReleaseDesign):
     """Noise of one round, grid, and the event of all rounds: from declarations."""
 
@@ -119,28 +143,20 @@ class PrivateMean(Release):
     def design(self, n: int) -> MeanDesign:
         """The noise for ``n`` rows."""
         each = self.budget if self.rounds == 1 else self.budget.split([1.0] * self.rounds)[0]
-        kind, p = "gaussian" if each.allows_gaussian else "laplace", self.query.dimension
-        curve = output_curve(kind, each, p)
-        unit, sensitivity = unit_noise(kind, curve, p), self.query.sensitivity(n)
-        scaled = replace(unit, scale=unit.scale * sensitivity)
-        largest = self.query.norm + scaled.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
-        exponent = grid_exponent(scaled.coordinate_sd, largest)
-        if kind == "gaussian":
-            sensitivity += math.ldexp(math.sqrt(p), exponent)
-        noise = NOISES[kind](unit.scale * sensitivity, p)
+        found = mean_noise(self.query, each, "gaussian" if each.allows_gaussian else "laplace", n)
         event = MomentsEvent(
             mechanism=self.name,
             claim=self.budget,
-            curves=(curve,) * self.rounds,
-            noise=kind,
-            scale=noise.scale,
-            sensitivity=sensitivity,
+            curves=(found.curve,) * self.rounds,
+            noise=found.noise.kind,
+            scale=found.noise.scale,
+            sensitivity=found.sensitivity,
             n=n,
             columns=self.query.columns,
             theorem=THEOREM,
             why_not_private=not_private(self.insecure_seed),
         )
-        return MeanDesign(noise, exponent, event)
+        return MeanDesign(found.noise, found.exponent, event)
 
     def noisy(self, mean: Array, design: MeanDesign, turn: int = 0) -> Array:
         """``mean`` with the noise of round ``turn``; charge the event before this."""

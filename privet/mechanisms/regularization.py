@@ -42,6 +42,15 @@ RULES: dict[tuple[str, str, bool], Rule] = {
     ("output", "gaussian", True): Rule(0.25),
 }
 
+#: of a loss of regression, by mechanism and kind of noise: its curvature is one, and a number is
+#: shrunk to the middle of its bounds, which costs more than a smaller margin does
+NUMBER_RULES: dict[tuple[str, str], Rule] = {
+    ("objective", "laplace"): Rule(1.0),
+    ("objective", "gaussian"): Rule(0.5),
+    ("output", "laplace"): Rule(1.0),
+    ("output", "gaussian"): Rule(1.0),
+}
+
 # Above this multiple of c R^2 the minimizer is zero to working precision.
 LARGEST_RELATIVE = 1e12
 
@@ -50,7 +59,10 @@ def default_regularization(
     mechanism: str, kind: str, loss: Loss, norm_bound: float, expected_noise: float, n: int
 ) -> float:
     """``tau R^2 s^k`` with ``s = E|b_0|/(n R)``."""
-    rule = RULES[mechanism, kind, loss.classes > 2]
+    if loss.family == "residual":
+        rule = NUMBER_RULES[mechanism, kind]
+    else:
+        rule = RULES[mechanism, kind, loss.classes > 2]
     share = expected_noise / (n * norm_bound)
     return rule.tau * norm_bound**2 * math.pow(share, rule.power)
 

@@ -31,6 +31,7 @@ from privet.bisection import largest
 from privet.domain import Domain, OneHot, domain_from_json
 from privet.errors import DataError
 from privet.losses import Loss
+from privet.losses.loss import UNREDUCED
 from privet.noise import NOISES, ClassProduct, Hull, MatrixLaplace, Noise, Product
 
 #: every law of a fit's noise beside the spherical ones
@@ -89,7 +90,7 @@ class Shape:
 def shapes(loss: Loss, domain: Domain | None) -> tuple[str, ...]:
     """The shaped laws that are proved for a loss and what is declared of its rows."""
     if loss.scores == 1:
-        if domain is None or loss.family != "margin":
+        if domain is None or loss.family not in UNREDUCED:
             return ()
         return (Product.kind, Hull.kind) if domain.has_constant else (Product.kind,)
     return (MatrixLaplace.kind,) if domain is None else (MatrixLaplace.kind, ClassProduct.kind)

@@ -5,21 +5,32 @@ from privet.models.fit import Fit, Planned
 from privet.models.large_margin import LargeMarginGaussian
 from privet.models.linear import LinearSVC, LogisticRegression
 from privet.models.raw_tables import fit_table
+from privet.models.regression import HuberRegressor, LinearRegression, PoissonRegressor
+from privet.models.regressor import PrivateLinearRegressor
 from privet.models.released import Released
 
 #: Every model by its name: what files may name and what the laws run over.
 MODELS: dict[str, type[PrivateLinearClassifier]] = {
     model.__name__: model for model in (LogisticRegression, LinearSVC, LargeMarginGaussian)
 }
+#: Every regressor by its name.
+REGRESSORS: dict[str, type[PrivateLinearRegressor]] = {
+    model.__name__: model for model in (LinearRegression, HuberRegressor, PoissonRegressor)
+}
 
 __all__ = [
     "MODELS",
+    "REGRESSORS",
     "Fit",
+    "HuberRegressor",
     "LargeMarginGaussian",
+    "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
     "Planned",
+    "PoissonRegressor",
     "PrivateLinearClassifier",
+    "PrivateLinearRegressor",
     "Released",
     "fit_table",
 ]

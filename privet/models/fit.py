@@ -152,6 +152,17 @@ class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]
     def _curvature_spread(self, parameters: int) -> float:
         """A typical table's largest curvature over its smallest, among the model's parameters."""
 
+    def _declared_labels(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """What a label can be, from declarations: the classes, or the ends of an interval.
+
+        Called before a charge: of ``labels`` the type counts, unless they are declared public.
+        """
+        return declared_classes(self.classes, labels)
+
+    def _encoded_labels(self, labels: NDArray[Any], declared: NDArray[Any]) -> NDArray[Any]:
+        """Each row's class by its place, or its place in the interval. Called after a charge."""
+        return encode_labels(labels, declared)
+
     # -- the common road -----------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: ArrayLike, **refused: Any) -> Self:
@@ -203,7 +214,7 @@ class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]
         self._forget()
         check_ledger(self.ledger, self.dataset, self.insecure_seed)
         table = self.read(X, y)
-        classes = declared_classes(self.classes, table.labels)
+        classes = self._declared_labels(table.labels)
         prepared = Fit(self, table, classes, self.planned(*table.shape, classes))
         if self.ledger is not None:
             self.ledger.require(cast(str, self.dataset), prepared.event)
@@ -272,7 +283,7 @@ class Fit(Generic[Model]):
     table : TrainingTable
         The private rows and labels.
     classes : array
-        The declared classes in their order.
+        The declared classes in their order; of a regressor, the two ends of its interval.
     planned : Planned
         Mechanism, design, stages and the one event.
     """
@@ -305,7 +316,7 @@ class Fit(Generic[Model]):
     @cached_property
     def codes(self) -> Codes:
         """Each row's class by its place; an undeclared label is refused, with the charge spent."""
-        return encode_labels(self.table.labels, self.classes)
+        return self.model._encoded_labels(self.table.labels, self.classes)
 
     @cached_property
     def rows(self) -> Rows:

@@ -63,7 +63,13 @@ def declared_classes(declared: Any, labels: NDArray[Any] | None = None) -> NDArr
 
 def schema_classes(declared: Any, schema: Schema) -> list[Any]:
     """The schema's classes; others that the model declares are a contradiction."""
-    classes = list(schema.label.classes)
+    if schema.classes is None:
+        raise DeclarationError(
+            "The schema's label is a number. A classifier needs a label with classes; for a number "
+            "use LinearRegression, HuberRegressor or PoissonRegressor (--model linear, huber, "
+            "poisson)."
+        )
+    classes = list(schema.classes)
     if declared is None:
         return classes
     if isinstance(declared, str) or (

@@ -193,11 +193,15 @@ class LargeMarginGaussian(PrivateLinearClassifier):
         return JointHuber(parts, self.h, self.margin, lifted=lifted)
 
     def _mechanism(
-        self, n_classes: int, weights: tuple[float, ...] | None, budget: Budget | None = None
+        self,
+        n_classes: int,
+        weights: tuple[float, ...] | None,
+        budget: Budget | None = None,
+        name: str | None = None,
     ) -> Trainer:
         if weights is not None:  # a component weighs what its class weighs
             weights = tuple(np.repeat(weights, int(self.components)).tolist())
-        made = super()._mechanism(n_classes, weights, budget)
+        made = super()._mechanism(n_classes, weights, budget, name)
         if isinstance(made, ObjectivePerturbation):
             epsilon, _, delta, _ = made.budget.numbers
             share = max(0.1 * epsilon, 0.1) if epsilon and delta > 0.0 else JACOBIAN_SHARE

@@ -20,6 +20,7 @@ class Displayed:
     """Text and HTML of an estimator with ``guarantee_``, and its statement."""
 
     interactive: ClassVar[bool] = False  # whether rows are kept to answer from
+    predicts_numbers: ClassVar[bool] = False  # whether ``classes_`` are the ends of an interval
     guarantee_: Guarantee
     classes_: NDArray[Any]
     n_features_in_: int
@@ -84,14 +85,17 @@ class FittedClassifier(Protocol):
 
 def trained(model: FittedClassifier) -> Trained:
     """Label and columns of a fitted model: its schema's, or named by its table, or nameless."""
-    classes = tuple(str(label) for label in model.classes_)
+    bounds = bool(getattr(model, "predicts_numbers", False))
+    ends = [f"{end:g}" for end in model.classes_] if bounds else model.classes_
+    classes = tuple(str(label) for label in ends)
     features = int(model.n_features_in_)
     text = getattr(model, "schema_", None)
     if text is not None:
         schema = Schema.from_toml(text)
-        return Trained(features, classes, tuple(schema.columns), schema.label.name, schema=True)
+        names = tuple(schema.columns)
+        return Trained(features, classes, names, schema.label.name, schema=True, bounds=bounds)
     names = getattr(model, "feature_names_in_", ())
-    return Trained(features, classes, tuple(str(name) for name in names))
+    return Trained(features, classes, tuple(str(name) for name in names), bounds=bounds)
 
 
 def refuse_published(model: object) -> None:

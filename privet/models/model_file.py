@@ -41,6 +41,9 @@ HOMES = {
     "KernelLogisticRegression": "privet.kernels.estimators",
     "KernelSVC": "privet.kernels.estimators",
     "LargeMarginGaussian": "privet.models.large_margin",
+    "LinearRegression": "privet.models.regression",
+    "HuberRegressor": "privet.models.regression",
+    "PoissonRegressor": "privet.models.regression",
 }
 # numeric, boolean and text labels; never objects
 LABEL_KINDS = "biufU"
@@ -104,11 +107,11 @@ def _parameters(model: FeaturedModel) -> dict[str, Any]:
     """Constructor parameters as plain values; the ledger stays with the curator."""
     values = {k: v for k, v in model.get_params(deep=False).items() if k != "ledger"}
     values["budget"] = as_budget(values["budget"]).to_json()
-    if values["classes"] is not None and not isinstance(values["classes"], str):
+    if values.get("classes") is not None and not isinstance(values["classes"], str):
         values["classes"] = _labels_out(np.asarray(values["classes"]))
     if "domain" in values:
         values["domain"] = as_domain(values["domain"])
-    if values["class_weight"] is not None:
+    if values.get("class_weight") is not None:
         values["class_weight"] = [
             [_plain(label), float(weight)] for label, weight in values["class_weight"].items()
         ]

@@ -66,6 +66,11 @@ class Released:
     @classmethod
     def of(cls, model: PrivateLinearClassifier) -> Released:
         """What ``model`` released; refused unless it is fitted."""
+        if model.predicts_numbers:
+            raise DeclarationError(
+                f"A {type(model).__name__} has no intervals and no pages yet: its coefficients and "
+                "its statement are what is known of it."
+            )
         check_is_fitted(model, "guarantee_")
         inputs = int(model.n_features_in_)
         return cls(
@@ -152,7 +157,7 @@ class Released:
         event = self.fit
         weights = class_weights(self.model.class_weight, self.classes)
         made = replace(
-            self.model._mechanism(len(self.classes), weights),
+            self.model._mechanism(len(self.classes), weights, name=event.mechanism),
             budget=event.claim,
             regularization=event.regularization,
             noise=cast(NoiseChoice, event.noise),

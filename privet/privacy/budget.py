@@ -173,7 +173,8 @@ class ZCDP(Budget):
 
     def jacobian_limit(self, loss: Curved, share: float) -> float:
         """As under Gaussian privacy."""
-        return max(share, jacobian.MOST_SHARE) if loss.classes == 2 else share
+        tight = jacobian.one_sided(loss.jacobian_family, loss.classes)
+        return max(share, jacobian.MOST_SHARE) if tight else share
 
     @property
     def _mu(self) -> float:

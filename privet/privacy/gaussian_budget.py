@@ -91,7 +91,8 @@ class GDP(Budget):
 
     def jacobian_limit(self, loss: Curved, share: float) -> float:
         """Seven tenths of ``mu^2``: there the floor is as low as under (epsilon, delta)."""
-        return max(share, jacobian.MOST_SHARE) if loss.classes == 2 else share
+        tight = jacobian.one_sided(loss.jacobian_family, loss.classes)
+        return max(share, jacobian.MOST_SHARE) if tight else share
 
     @property
     def whole_curve(self) -> Curve:

@@ -30,6 +30,7 @@ NOISE = {
 #: mechanisms whose names do not explain themselves
 MECHANISM = {
     "objective": "objective perturbation",
+    "statistics": "noisy second moments",
     "output": "output perturbation",
     "gradient": "private gradient descent",
 }

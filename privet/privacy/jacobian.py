@@ -9,6 +9,7 @@ relative to the regularizer. It is *not* a Gaussian mechanism and must never be 
     logistic      logistic, two classes         the same, with less than log(1+k), often nothing
     softmax       C > 2 classes                 Renyi, zCDP, (C-1) times the profile at eps - J
     joint_huber   C > 2 classes                 Renyi, zCDP
+    residual      regression, both slopes       Renyi, zCDP, twice the profile at eps - log(1+k)
 
 With C = 2 the two multi-class losses are margin losses, softmax the logistic one. Where logistic
 loss has its largest slope it has no curvature, so that noise and Jacobian are not dear at the same
@@ -42,6 +43,8 @@ from privet.privacy.domination import dominated_shift, dominates
 
 #: families of losses that are functions of one margin
 MARGINS = ("margin", "logistic")
+#: functions of one score: rank-one Hessians, with slopes of one sign or of both
+ONE_SCORE = (*MARGINS, "residual")
 #: of mu^2 that the Jacobian may take of a declared regularization, with two classes
 MOST_SHARE = 0.7
 
@@ -66,20 +69,20 @@ class JacobianCurve(Curve):
             raise DeclarationError(
                 f"classes must be an integer of at least 2, got {self.classes!r}."
             )
-        if self.family in MARGINS and self.classes != 2:
-            raise DeclarationError(f"A margin loss has 2 classes, got {self.classes}.")
+        if self.family in ONE_SCORE and self.classes != 2:
+            raise DeclarationError(f"A loss of one score has 2 classes, got {self.classes}.")
         object.__setattr__(self, "shift", number_between("shift", self.shift, SMALLEST, LARGEST))
         object.__setattr__(self, "k", number_between("k", self.k, 0.0, 1e308))
 
     @property
     def profile_is_tight(self) -> bool:
         """Margin losses, and two classes: the Gaussian profile holds without a factor."""
-        return self.classes == 2
+        return one_sided(self.family, self.classes)
 
     @property
     def has_profile(self) -> bool:
         """Whether ``delta`` is a theorem; joint Huber with C > 2 converts its Renyi bound."""
-        return self.profile_is_tight or self.family == "softmax"
+        return self.profile_is_tight or self.family in ("softmax", "residual")
 
     @property
     def can_be_free(self) -> bool:
@@ -115,7 +118,7 @@ class JacobianCurve(Curve):
     @property
     def _factor(self) -> float:
         """Of delta, in the Gaussian profile: one for each vertex of the gradients' hull but 0."""
-        return float(self.classes - 1)
+        return 2.0 if self.family == "residual" else float(self.classes - 1)
 
     def jacobian_cost(self, left: float) -> float:
         """``J``, what the Jacobian takes of epsilon where ``left`` remains for the noise.
@@ -173,6 +176,11 @@ class Curved(Protocol):
         """c."""
 
 
+def one_sided(family: str, classes: int) -> bool:
+    """Whether a row's gradients lie on a segment that ends at zero: margin losses, two classes."""
+    return classes == 2 and family != "residual"
+
+
 # -- how much noise a budget asks for, and how much regularization -----------------------
 #
 #     rho-zCDP       D = sqrt(2 (rho - constant k^2))
@@ -203,8 +211,8 @@ def shift_within_delta(loss: Curved, q: float, epsilon: float, delta: float) -> 
 
 
 def shift_within_mu(loss: Curved, q: float, mu: float) -> float:
-    """The largest ``D`` with all of its profile below ``G_mu``; 0 with more than two classes."""
-    if loss.classes > 2:
+    """The largest ``D`` with all of its profile below ``G_mu``; 0 where that has a factor."""
+    if not one_sided(loss.jacobian_family, loss.classes):
         return 0.0
     curve = curve_of(loss, mu, q)
     return dominated_shift(mu, curve.k, logistic=curve.can_be_free)
@@ -213,7 +221,7 @@ def shift_within_mu(loss: Curved, q: float, mu: float) -> float:
 @lru_cache(maxsize=256)
 def floor_within_mu(loss: Curved, share: float, mu: float) -> float:
     """The largest ``q`` at which ``1 - share`` of ``mu^2`` is left for the noise."""
-    if loss.classes > 2:
+    if not one_sided(loss.jacobian_family, loss.classes):
         return 0.0
     shift, free = mu * math.sqrt(1.0 - share), curve_of(loss, mu, 0.0).can_be_free
     if not dominates(mu, shift, 1e-12 * mu, logistic=free):
@@ -278,7 +286,7 @@ def renyi_cost(family: str, classes: int, k: float, order: float) -> float:
 
 def zcdp_cost(family: str, classes: int, k: float) -> float:
     """rho of the Jacobian alone: ``constant k^2``."""
-    constant = 2.23 if classes == 2 else FAMILIES[family][1](classes)
+    constant = 2.23 if one_sided(family, classes) else FAMILIES[family][1](classes)
     return constant * k * k
 
 
@@ -307,4 +315,5 @@ FAMILIES: dict[str, tuple[Callable[[float, float, int], float], Callable[[int], 
     "logistic": (_margin_renyi, lambda classes: 2.23),
     "softmax": (_softmax_renyi, lambda classes: 2.1 + math.log(classes)),
     "joint_huber": (_joint_huber_renyi, lambda classes: 2.0 + 1.39 * (classes - 1.0)),
+    "residual": (_margin_renyi, lambda classes: 2.34),
 }

@@ -1,6 +1,6 @@
 """Every kind of event, one small class each, and events and curves from their records.
 
-FitEvent             a minimizer by output or objective perturbation
+FitEvent             a minimizer by output or objective perturbation, or from noisy statistics
 GradientEvent        parameters by private gradient descent
 HistogramEvent       counts                      MomentsEvent     means of columns or cells
 SelectionEvent       one of several candidates   MatrixEvent      the matrices of intervals
@@ -38,7 +38,7 @@ CURVES: dict[str, type[Curve]] = {
 class FitEvent(Event):
     """A released minimizer; ``share`` of the claim pays for the main noise, the rest the gap."""
 
-    mechanisms: ClassVar[tuple[str, ...]] = ("output", "objective")
+    mechanisms: ClassVar[tuple[str, ...]] = ("output", "objective", "statistics")
     count_name: ClassVar[str] = "columns"
     columns: int
     regularization: float

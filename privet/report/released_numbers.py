@@ -184,7 +184,8 @@ class ReportedModel:
         """-1 where the model's second class is not the one that the schema names last."""
         if self.schema is None or len(self.model.classes_) > 2:
             return 1.0
-        return 1.0 if str(self.model.classes_[1]) == str(self.schema.label.classes[-1]) else -1.0
+        last = str((self.schema.classes or ("",))[-1])
+        return 1.0 if str(self.model.classes_[1]) == last else -1.0
 
     @cached_property
     def feature_names(self) -> Sequence[str]:

@@ -13,6 +13,7 @@ from privet.schema.file_format import FileFormat
 from privet.schema.look import Look
 from privet.schema.persons import Person
 from privet.schema.schema import Schema
+from privet.schema.target import Target
 
 __all__ = [
     "Categorical",
@@ -25,6 +26,7 @@ __all__ = [
     "Numeric",
     "Person",
     "Schema",
+    "Target",
     "Tolerance",
     "draft",
 ]

@@ -10,14 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from privet._checks import is_number
 from privet._names import alike, is_safe
-from privet._types import Array
+from privet._types import Array, Flags
 from privet.domain import Box, OneHot, Part
 from privet.errors import DeclarationError
 from privet.schema.cells import Cells, Index, Value, lookup, text_of
@@ -231,6 +231,9 @@ class Label:
     the first one).
     """
 
+    #: what a row's label is kept as while a table is read
+    code_type: ClassVar[DTypeLike] = np.intp
+
     name: str
     classes: tuple[Value, ...]
     missing: Value | None = None
@@ -261,6 +264,10 @@ class Label:
     def codes(self, cells: Cells) -> Index:
         """Each row's class by its place; -1 where it is missing or not declared."""
         return cells.codes(lookup(self.classes))
+
+    def unknown(self, codes: Index) -> Flags:
+        """Which rows have no declared class."""
+        return np.asarray(codes < 0)
 
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Classes as they were declared."""

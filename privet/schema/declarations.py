@@ -16,9 +16,11 @@ from typing import Any, Literal
 from privet._checks import is_number
 from privet._names import alike
 from privet.domain import Domain
+from privet.schema.cells import Value
 from privet.schema.columns import Column, Label, Mark, Misdeclared, is_plain, shown
 from privet.schema.file_format import FileFormat
 from privet.schema.persons import Person
+from privet.schema.target import Target
 
 ROWS = ("scaled", "unit")
 
@@ -62,7 +64,7 @@ class Declarations:
     """Declared columns, label and person of a table, how its files are written and looked at."""
 
     columns: Mapping[str, Column]
-    label: Label
+    label: Label | Target
     person: Person | None = None
     rows: Literal["scaled", "unit"] = "scaled"
     file: FileFormat | None = None
@@ -71,8 +73,8 @@ class Declarations:
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not self.columns:
             raise Misdeclared("columns must name at least one column.", "columns")
-        if not isinstance(self.label, Label):
-            raise Misdeclared("label must be a Label.", "label")
+        if not isinstance(self.label, Label | Target):
+            raise Misdeclared("label must be a Label or a Target.", "label")
         if not isinstance(self.person, Person | None):
             raise Misdeclared("person must be a Person or None.", "person")
         if not isinstance(self.file, FileFormat | None):
@@ -157,6 +159,16 @@ class Declarations:
         return unit_factor(len(self.columns))
 
     @property
+    def classes(self) -> tuple[Value, ...] | None:
+        """The label's classes; None where it is a number."""
+        return self.label.classes if isinstance(self.label, Label) else None
+
+    @property
+    def target_bounds(self) -> tuple[float, float] | None:
+        """The bounds of a label that is a number; None where it has classes."""
+        return self.label.bounds if isinstance(self.label, Target) else None
+
+    @property
     def group_size(self) -> int:
         """How many encoded rows one person can change; see ``Budget.for_group``."""
         return 1 if self.person is None else self.person.most_rows
@@ -197,6 +209,6 @@ class Declarations:
         return self._marked("confirmed")
 
     def _marked(self, mark: Mark) -> tuple[str, ...]:
-        named: list[tuple[str, Column | Label]] = [*self.columns.items()]
+        named: list[tuple[str, Column | Label | Target]] = [*self.columns.items()]
         named.append((self.label.name, self.label))
         return tuple(name for name, declared in named if declared.from_data == mark)

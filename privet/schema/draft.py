@@ -107,7 +107,9 @@ def _look(table: OpenTable, label: str | None) -> dict[str, _Seen]:
     seen = {name: _Seen() for name in usable}
     for batch in table.batches(usable):
         for name, what in seen.items():
-            what.look(batch.cells(name), numeric=name != label and _is_numeric(table.types[name]))
+            kind = table.types[name]
+            as_number = kind.is_float() if name == label else _is_numeric(kind)
+            what.look(batch.cells(name), numeric=as_number)
     return seen
 
 
@@ -122,6 +124,8 @@ def _label(table: OpenTable, label: str | None, seen: dict[str, _Seen]) -> str:
     if label is None:
         return "\n".join([*lines, f"name = {_OPEN}", f"classes = [{_OPEN}]", ""])
     lines.append(entry("name", label))
+    if table.types[label].is_float():  # a number with decimals is not a class
+        return "\n".join([*lines, *_bounds(seen.get(label)), ""])
     found = seen[label].values() if label in seen else None
     if _is_boolean(table.types[label]):
         lines.append("classes = [false, true]")

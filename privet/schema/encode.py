@@ -13,14 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from privet._types import Flags
 from privet.errors import DeclarationError
+from privet.schema.cells import Cells
+from privet.schema.columns import Label
 from privet.schema.declarations import Declarations, unit_factor
 from privet.schema.persons import Allowance
 from privet.schema.tables import Batch, OpenTable, open_table
+from privet.schema.target import Target
 
 
 class Encoded(NamedTuple):
-    """Features in the unit ball (n x width) and declared classes (n)."""
+    """Features in the unit ball (n x width) and declared classes, or numbers (n)."""
 
     x: NDArray[Any]
     y: NDArray[Any]
@@ -61,10 +65,9 @@ def encode(schema: Declarations, table: Any, dtype: DTypeLike) -> Encoded:
     person = schema.person
     names += [schema.label.name] + ([] if person is None else [person.column])
     allowance = None if person is None else Allowance(person)
-    x, codes = _features(schema, opened, dtype), _Growing(opened.n, (), np.intp)
+    x, codes = _features(schema, opened, dtype), _Growing(opened.n, (), schema.label.code_type)
     for batch in opened.batches(names):
-        found = schema.label.codes(batch.cells(schema.label.name))
-        constant = found < 0
+        found, constant = _labels(schema.label, batch.cells(schema.label.name))
         if person is not None and allowance is not None:
             constant |= allowance.spent(batch.cells(person.column))
         out = x.take(len(batch))
@@ -72,6 +75,15 @@ def encode(schema: Declarations, table: Any, dtype: DTypeLike) -> Encoded:
         out[constant] = 0.0
         codes.take(len(batch))[:] = np.where(constant, schema.label.missing_code, found)
     return Encoded(x.finished(), schema.label.decode(codes.finished()))
+
+
+def _labels(label: Label | Target, cells: Cells) -> tuple[NDArray[Any], Flags]:
+    """Each row's label as a code, and which rows have none."""
+    if isinstance(label, Target):
+        numbers = label.codes(cells)
+        return numbers, label.unknown(numbers)
+    codes = label.codes(cells)
+    return codes, label.unknown(codes)
 
 
 def encode_features(schema: Declarations, table: Any, dtype: DTypeLike) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from privet.schema.columns import Categorical, Label, Numeric
 from privet.schema.declarations import Declarations, Tolerance
 from privet.schema.persons import Allowance
 from privet.schema.tables import open_table
+from privet.schema.target import Target
 
 NOT_A_NUMBER = "not numbers"
 UNDECLARED = "undeclared"
@@ -97,7 +98,11 @@ def looked(schema: Declarations, table: Any, *, label: bool = True) -> Look:
     if label:
         # a declared class for rows without a label is no label: what they say is lost all the same
         told = ColumnLook(schema.label.name, "label", share.labels)
-        counts.append((told, _listed(schema.label)))
+        if isinstance(schema.label, Target):
+            told.gaps_declared = schema.label.missing is not None
+            counts.append((told, _numeric(schema.label)))
+        else:
+            counts.append((told, _listed(schema.label)))
     for name, column in schema.columns.items():
         found = ColumnLook(name, "column", share.cells)
         if isinstance(column, Numeric):
@@ -120,7 +125,7 @@ def _add(to: dict[str, int], what: str, count: Any) -> None:
         to[what] = to.get(what, 0) + int(count)
 
 
-def _numeric(column: Numeric) -> Callable[[ColumnLook, Cells], None]:
+def _numeric(column: Numeric | Target) -> Callable[[ColumnLook, Cells], None]:
     def count(found: ColumnLook, cells: Cells) -> None:
         numbers = cells.numbers()
         gaps = np.isnan(numbers) & cells.missing()

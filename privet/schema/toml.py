@@ -43,6 +43,7 @@ from privet.schema.columns import Categorical, Column, Label, Misdeclared, Numer
 from privet.schema.declarations import Declarations, Tolerance
 from privet.schema.file_format import FileFormat
 from privet.schema.persons import Person
+from privet.schema.target import Target
 
 Made = TypeVar("Made")
 LINE = 96
@@ -97,13 +98,20 @@ def _declared(record: dict[str, Any]) -> dict[str, Any]:
     """The fields of a schema."""
     _refuse_unknown(record, ("rows", "file", "look", "label", "person", "columns"))
     return {
-        "label": _make(Label, _table(record, "label"), "label"),
+        "label": _label(record),
         "person": _optional(Person, record, "person"),
         "rows": record.get("rows", "scaled"),
         "file": _optional(FileFormat, record, "file"),
         "look": _optional(Tolerance, record, "look"),
         "columns": {name: _column(record, name) for name in _table(record, "columns")},
     }
+
+
+def _label(record: dict[str, Any]) -> Label | Target:
+    """Classes, or the bounds of a number."""
+    table = _table(record, "label")
+    number = "classes" not in table and ("low" in table or "high" in table)
+    return _make(Target, table, "label") if number else _make(Label, table, "label")
 
 
 def _optional(kind: Callable[..., Made], record: dict[str, Any], name: str) -> Made | None:

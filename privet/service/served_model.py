@@ -131,6 +131,11 @@ class ServedRelease(Served):
                 f"{path.name} holds no schema, so nobody could say what a row is. Train it through "
                 "a schema (privet train, fit_table), or add --schema."
             )
+        if found.classes is None:
+            raise DeclarationError(
+                f"{path.name} predicts a number; the service answers with classes. Use privet "
+                "predict."
+            )
         self.model: Promised = last_of(model)
         super().__init__(path.stem, file_digest(path), found, self.model.guarantee_, ledger)
         self.file = path.name

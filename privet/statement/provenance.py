@@ -65,6 +65,8 @@ class Trained:
         Name of the label's column.
     schema : bool
         Whether a schema names them.
+    bounds : bool
+        Whether ``classes`` are the ends of the interval that a number is in.
     """
 
     features: int  # numbers of a row as the model sees it; 0 where a kernel compares objects
@@ -72,6 +74,7 @@ class Trained:
     columns: tuple[str, ...] = ()
     label: str = ""
     schema: bool = False
+    bounds: bool = False
 
     def what(self) -> str:
         """What is predicted from what.
@@ -81,7 +84,11 @@ class Trained:
         str
             Part of a sentence.
         """
-        label = say("making.predicts.classes", count=len(self.classes))
+        if self.bounds:
+            low, high = self.classes
+            label = say("making.predicts.bounds", low=low, high=high)
+        else:
+            label = say("making.predicts.classes", count=len(self.classes))
         if self.label:
             label = say("making.predicts.label", label=self.label)
         return say("making.predicts.text", label=label, columns=self._from())
@@ -161,9 +168,13 @@ def _trained(found: Trained | None, day: str | None) -> Iterator[Fact]:
         return
     yield fact(
         "making.label",
-        "text" if found.label else "array",
+        f"bounds{'' if found.label else '_array'}"
+        if found.bounds
+        else "text"
+        if found.label
+        else "array",
         label=found.label,
-        classes=", ".join(found.classes),
+        classes=(" to " if found.bounds else ", ").join(found.classes),
         value={"name": found.label or None, "classes": list(found.classes)},
     )
     yield fact(

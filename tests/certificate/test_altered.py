@@ -71,6 +71,8 @@ def harmless(opened: Opened, place: Place) -> bool:
     if "search" in event["mechanism"] and not chosen:
         # its rows and those that validate are told beside the fit that was chosen
         return name in ("n", "m") or (name == "scale" and not event["scale"])
+    if name == "regularization" and event["mechanism"] == "statistics":
+        return True  # what is solved from noisy moments is post-processing
     # a projection's numbers are bounded by its public points, and pure noise is one vector
     return name == "m" and event["mechanism"] == "projection"
 
@@ -95,6 +97,11 @@ def convicted(path: Path) -> bool:
 
 
 DECLARED: list[tuple[str, Place, Any]] = [
+    ("huber objective zcdp", ("parameters", "knee"), 0.2),
+    ("huber objective approx", ("guarantee", "event", "curves", 0, "family"), "margin"),
+    ("poisson objective pure", ("parameters", "norm_bound"), 1.01),
+    ("poisson objective approx", ("model",), "LinearSVC"),
+    ("linear statistics zcdp", ("parameters", "fit_intercept"), False),
     ("logistic objective pure", ("parameters", "norm_bound"), 1.01),
     ("logistic objective pure", ("parameters", "constant"), 0.51),
     ("logistic objective pure", ("parameters", "fit_intercept"), False),

@@ -11,7 +11,7 @@ import pytest
 
 from privet import ZCDP, Box, LinearSVC, LogisticRegression, OneHot, PureDP
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation
-from privet.models import classifier
+from privet.models import linear_model
 from tests.certificate.released import failed, save_and_recompute
 from tests.laws.releases.registry import people, quiet
 from tests.planted.bugs import PLANTED, BinarySoftmax, HalfSensitivity, NormForSquare, UnchargedGap
@@ -60,7 +60,7 @@ def one_curve(design: Design) -> Design:
 
 
 def planted(monkeypatch: Any, mechanism: str, bug: type) -> None:
-    monkeypatch.setitem(classifier.TRAINERS, mechanism, bug)
+    monkeypatch.setitem(linear_model.TRAINERS, mechanism, bug)
 
 
 def numbers_of(model: Any, path: Path, classes: int = 2) -> list[str]:

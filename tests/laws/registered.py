@@ -15,7 +15,7 @@ import numpy as np
 from privet import GDP, ZCDP, ApproxDP, PureDP, randomness
 from privet._types import Array
 from privet.domain import Box, Domain, OneHot
-from privet.losses import HuberHinge, Logistic, Loss, Softmax
+from privet.losses import HuberHinge, HuberResidual, Logistic, Loss, Softmax
 from privet.mechanisms import MECHANISMS, RELEASES, Release, ReleaseDesign
 from privet.mechanisms.distinguishing import Space
 from privet.mechanisms.function import FunctionAnswers
@@ -113,6 +113,18 @@ for _noise, _budgets in (("laplace", ALL), ("gaussian", (ROOT, APPROX))):
         linear=False,
     )
 
+    case(
+        f"statistics {_noise}",
+        "statistics",
+        lambda budget, unit, seed, noise=_noise: RELEASES["statistics"](  # type: ignore[call-arg]
+            HuberResidual(), budget, unit, LAM * unit**2, noise, None, seed
+        ),
+        (N, M),
+        fit,
+        (0.0,),
+        _budgets,
+        linear=False,
+    )
 case(
     "gradient",
     "gradient",

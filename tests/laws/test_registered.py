@@ -163,6 +163,7 @@ SENSITIVITIES = {
     "distinguishing ball": MOVED,
     "distinguishing net": MOVED,
     "moments": 2.0 * math.sqrt(M) / N,
+    "statistics": math.sqrt(2.0) / N,  # of rows and targets in the unit ball
     "matrix": 1.0,  # in units of its own
     "selection": 1.0,
     "disjoint parts": 1.0,
@@ -229,7 +230,7 @@ def spent(design: ReleaseDesign, release: Release, budget: Budget, less: float =
     event, draws, whole = design.event, design.draws, budget.additive.amount
     scales = [less * draw.scale for draw in draws]
     s = event.sensitivity
-    if isinstance(design, Design):
+    if isinstance(design, Design) and event.mechanism != "statistics":
         return fit_spent(design, budget, less)
     match event.mechanism:
         case "histogram":
@@ -237,7 +238,7 @@ def spent(design: ReleaseDesign, release: Release, budget: Budget, less: float =
         case "moments":
             assert len(draws) == ROUNDS
             return additive(budget, draws[0], s / scales[0], 0, len(draws))
-        case "matrix" | "projection":
+        case "matrix" | "projection" | "statistics":
             numbers = draws[0].dimension * draws[0].count
             return additive(budget, draws[0], s / scales[0], numbers)
         case "gradient":

@@ -15,6 +15,7 @@ MODULES: dict[str, str] = {
     "output": "logistic output gaussian zcdp",
     "gradient": "logistic gradient",
     "descent_rules": "logistic gradient classes",
+    "statistics": "linear statistics zcdp",
     "regularization": "logistic output pure",
     "release": "logistic objective pure",
     "moments": "gaussian mixture pure",

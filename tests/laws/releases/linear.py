@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from privet import Box, LargeMarginGaussian, LinearSVC, LogisticRegression, OneHot
+from privet import (
+    GDP,
+    Box,
+    HuberRegressor,
+    LargeMarginGaussian,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    OneHot,
+    PoissonRegressor,
+)
 from privet.kernels import KernelLogisticRegression, KernelSVC
 from privet.privacy import Budget
 from tests.laws.releases.registry import (
@@ -31,7 +41,9 @@ def fit(name: str, kind: Any, *attributes: str, classes: int = 2, **declared: An
     def run(seed: int | None) -> Published:
         x, y = people(classes)
         labels = None if classes == 2 else list(range(classes))
-        model = kind(**declared, classes=labels, insecure_seed=seed).fit(x, y)
+        if "target_bounds" not in declared:
+            declared["classes"] = labels
+        model = kind(**declared, insecure_seed=seed).fit(x, y)
         event = model.guarantee_.event
         stages, descends = list(event.parts[1:]), declared.get("mechanism") == "gradient"
 
@@ -91,6 +103,23 @@ fit(
 
 #: What is declared of the three columns: one number, and two that are one-hot.
 _DOMAIN = [Box(1, 0.6), OneHot(2, 0.5)]
+
+_NUMBER: dict[str, Any] = {"target_bounds": (0, 1)}
+for _name, _budget in {"pure": PURE, "zcdp": ROOT, "mu": GDP(0.8)}.items():
+    fit(
+        f"linear statistics {_name}",
+        LinearRegression,
+        budget=_budget,
+        mechanism="statistics",
+        **_NUMBER,
+    )
+fit("huber objective zcdp", HuberRegressor, budget=ROOT, noise="gaussian", **_NUMBER)
+fit("huber objective approx", HuberRegressor, budget=APPROX, noise="gaussian", **_NUMBER)
+fit("poisson objective pure", PoissonRegressor, budget=PURE, **_NUMBER)
+fit("poisson objective approx", PoissonRegressor, budget=APPROX, noise="gaussian", **_NUMBER)
+fit("huber output zcdp", HuberRegressor, budget=ROOT, target_bounds=(-0.5, 1.5), mechanism="output")
+fit("huber hull pure", HuberRegressor, budget=PURE, target_bounds=(0, 1), domain=_DOMAIN)
+
 for _kind, _model in (("logistic", LogisticRegression), ("svc", LinearSVC)):
     fit(f"{_kind} product pure", _model, budget=PURE, domain=Box(3, 0.6), noise="product")
     fit(f"{_kind} hull pure", _model, budget=PURE, domain=_DOMAIN, noise="hull")

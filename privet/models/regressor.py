@@ -1,0 +1,231 @@
+"""What the private regressors share: a number within declared bounds, in the user's units.
+
+    t       the target's place in ``target_bounds``, clipped to it, as the loss takes it
+    theta   the released vector, in units of half the interval (or of the logarithm of a rate)
+    coef_   in the target's units: a prediction is ``<coef_, x> + intercept_``, within the bounds
+
+The bounds are a declaration, as the norm bound of the rows is: never measured. How many targets
+were outside is told to the curator's terminal and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+
+from privet._checks import is_number
+from privet._types import Array
+from privet.errors import DataError, DeclarationError, is_quiet
+from privet.ledger import Ledger
+from privet.mechanisms.release import NoiseChoice, ReleasedVector
+from privet.models.featured import Standardize
+from privet.models.fit import Fit, TrainingTable
+from privet.models.inputs import LOGGER
+from privet.models.linear_model import PrivateLinearModel
+from privet.privacy.budget import Budget
+from privet.rows.mapped import FeatureMap
+from privet.schema import Schema
+
+LARGEST_BOUND = 1e100
+
+
+def declared_interval(declared: Any) -> NDArray[np.float64]:
+    """``(low, high)`` as an array; refuses what is not an interval of finite numbers."""
+    try:
+        ends = [float(end) if is_number(end) else np.nan for end in declared]
+    except TypeError:
+        ends = []
+    if len(ends) != 2 or not -LARGEST_BOUND <= ends[0] < ends[1] <= LARGEST_BOUND:
+        raise DeclarationError(
+            "target_bounds must be (low, high), two finite numbers with low below high: what the "
+            "target can be. Declare what can be known without looking at the rows."
+        )
+    return np.array(ends)
+
+
+class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
+    """Common contract of regressors that are linear in the features or in a public map of them."""
+
+    predicts_numbers: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        budget: Budget | float = 1.0,
+        *,
+        target_bounds: Any = None,
+        mechanism: str = "objective",
+        noise: NoiseChoice = "auto",
+        regularization: float | Literal["auto"] = "auto",
+        norm_bound: float = 1.0,
+        domain: Any = None,
+        fit_intercept: bool = True,
+        constant: float = 0.5,
+        features: FeatureMap | None = None,
+        standardize: Standardize | None = None,
+        column_bounds: Any = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.target_bounds = target_bounds
+        self.mechanism = mechanism
+        self.noise = noise
+        self.regularization = regularization
+        self.norm_bound = norm_bound
+        self.domain = domain
+        self.fit_intercept = fit_intercept
+        self.constant = constant
+        self.features = features
+        self.standardize = standardize
+        self.column_bounds = column_bounds
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insecure_seed = insecure_seed
+
+    # -- declarations --------------------------------------------------------------------------
+
+    def _interval(self) -> NDArray[np.float64]:
+        """The declared ends of the target."""
+        return declared_interval(self.target_bounds)
+
+    def _declared_labels(self, labels: NDArray[Any]) -> NDArray[Any]:
+        return self._interval()
+
+    def _counted(self, classes: NDArray[Any] | int) -> tuple[int, tuple[float, ...] | None]:
+        self._interval()  # refused before anything else is asked
+        if self.standardize in ("unit", "whiten"):
+            raise DeclarationError(
+                f"standardize={self.standardize!r} changes a row's length, which a number depends "
+                "on. Use standardize='private', or None."
+            )
+        return 2, None
+
+    def _encoded_labels(self, labels: NDArray[Any], declared: NDArray[Any]) -> NDArray[Any]:
+        """Shares of the interval; how many targets were outside is for the terminal alone."""
+        low, high = declared
+        values = np.asarray(labels, dtype=np.float64)
+        outside = int(((values < low) | (values > high)).sum())
+        if outside and not is_quiet():
+            LOGGER.warning(
+                "%d of %d targets are outside target_bounds and were clipped to them. For the "
+                "curator's eyes only: if they are many, declare wider bounds.",
+                outside,
+                len(values),
+            )
+        half = high / 2.0 - low / 2.0  # an interval of any width is halved first
+        shares = (np.clip(values, low, high) / 2.0 - low / 2.0) / half
+        return np.asarray(np.clip(shares, 0.0, 1.0))
+
+    def read(self, X: Any, y: Any) -> TrainingTable:
+        """Rows and targets before a fit; targets must be finite numbers.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+
+        Returns
+        -------
+        TrainingTable
+        """
+        table = super().read(X, y)
+        if table.labels.dtype.kind not in "biuf" or not np.isfinite(table.labels).all():
+            raise DataError(
+                "The targets must be finite numbers. Leave out rows without a target by a rule "
+                "that does not look at them, or fill the gaps."
+            )
+        return table
+
+    def _assumptions(self) -> tuple[str, ...]:
+        named = " and the columns' names" if hasattr(self, "feature_names_in_") else ""
+        told = [f"the number of rows and columns{named}"]
+        if self.standardize == "private":
+            told.append("each column's range, clipped to the declared column_bounds")
+        low, high = self._interval()
+        target = f"the target's interval, from {low:g} to {high:g}; values outside are clipped"
+        return (*told, *self._told_features(), target)
+
+    # -- releasing -----------------------------------------------------------------------------
+
+    def _publish(self, release: ReleasedVector, fit: Fit[Any]) -> None:
+        """Released parameters in the target's units."""
+        self._set_weights(release.value.reshape(1, -1) * self._unit())
+        self.intercept_ = self.intercept_ + self._start()
+        self._promise(release, fit)
+
+    def _unit(self) -> float:
+        """What one unit of a score is in the target's units: half the interval."""
+        low, high = self._interval()
+        return float(high / 2.0 - low / 2.0)
+
+    def _start(self) -> float:
+        """The prediction at score zero: the middle of the interval."""
+        low, high = self._interval()
+        return float(low / 2.0 + high / 2.0)
+
+    # -- predicting ----------------------------------------------------------------------------
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The predicted number of each row, within the declared bounds.
+
+        Rows are clipped as in training. A model that carries a schema also takes raw tables.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d), or a raw table
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return np.asarray(np.clip(self._scores(X)[:, 0], *self.classes_))
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """R^2 on these rows, as scikit-learn computes it. It is NOT private.
+
+        The number is computed from the rows without noise and no guarantee covers it: look at it,
+        do not publish it.
+
+        Parameters
+        ----------
+        X, y : rows and their targets
+        sample_weight : array, optional
+            Weights of the rows in the mean.
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(X, y, sample_weight))
+
+    # -- schemas -------------------------------------------------------------------------------
+
+    def preparation(self, n: int, d: int) -> Standardize | None:
+        """How encoded columns are prepared where that is left to Privet: not at all.
+
+        Parameters
+        ----------
+        n, d : int
+            Rows and columns of the table.
+
+        Returns
+        -------
+        None
+        """
+        return None
+
+    def _schema_label(self, schema: Schema) -> dict[str, Any]:
+        bounds = schema.target_bounds
+        if bounds is None:
+            raise DeclarationError(
+                "The schema's label has classes. A regression needs a label with low and high."
+            )
+        if self.target_bounds is not None and tuple(self._interval()) != bounds:
+            raise DeclarationError(
+                "The model's target_bounds are not the schema's. Leave target_bounds away: the "
+                "schema has them."
+            )
+        return {"target_bounds": bounds}

@@ -1,0 +1,76 @@
+"""A label that is a number on the command line: draft, look, train, predict, verify."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privet import load
+from tests.cli.people import misused, refused, run
+
+SCHEMA = """
+[label]
+name = "stay"
+low = 0
+high = 30
+
+[columns.age]
+low = 20
+high = 80
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    age = rng.uniform(20, 80, 1_500).round(1)
+    stay = np.clip(age / 4.0 + rng.normal(size=len(age)), 0.0, 30.0).round(2)
+    stay[0] = 77.7  # outside, and nowhere to be told but on the terminal
+    lines = ["age,stay", *(f"{a},{s}" for a, s in zip(age, stay, strict=True))]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    return tmp_path
+
+
+def train(folder: Path, model: str, *more: str) -> object:
+    names = (folder / "people.csv", "--schema", folder / "schema.toml")
+    return run("train", *names, "--out", folder / model, "--model", model, *more)
+
+
+@pytest.mark.parametrize(
+    ("model", "flags"),
+    [
+        ("linear", ["--epsilon", "2", "--mechanism", "statistics"]),
+        ("huber", ["--rho", "0.5"]),
+        ("poisson", ["--epsilon", "1", "--delta", "1e-6"]),
+        ("linear", ["--mu", "1"]),
+    ],
+)
+def test_train_and_predict(folder: Path, model: str, flags: list[str]) -> None:
+    told = train(folder, model, *flags, "--json")
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["columns"] == 1
+    assert load(folder / model).target_bounds == [0.0, 30.0]
+    assert b"77.7" not in (folder / model).read_bytes()
+    found = run("predict", folder / model, folder / "people.csv")
+    numbers = [float(line) for line in found.stdout.splitlines()[1:]]
+    assert len(numbers) == 1_500
+    assert 0.0 <= min(numbers) <= max(numbers) <= 30.0
+    assert "a number from 0 to 30" in " ".join(run("statement", folder / model).stdout.split())
+
+
+def test_a_draft_asks_for_the_bounds_and_a_look_counts(folder: Path) -> None:
+    drafted = run("schema", "draft", folder / "people.csv", "--label", "stay")
+    assert '[label]\nname = "stay"\nlow = "?"\nhigh = "?"' in drafted.stdout
+    checked = run("schema", "check", folder / "schema.toml", folder / "people.csv", "--look")
+    assert "stay: 0 to 30" in checked.output
+    assert "1 out of bounds" in checked.output
+
+
+def test_what_does_not_go_together_is_refused(folder: Path) -> None:
+    refused(train(folder, "logistic", "--epsilon", "1"), "label is a number", "--model linear")
+    misused(train(folder, "huber", "--epsilon", "1", "--class-weight", "1=2"), "a number has none")
+    refused(train(folder, "huber", "--epsilon", "1", "--mechanism", "statistics"), "mechanism must")
