@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from privet.planning import plan
     from privet.privacy import GDP, ZCDP, ApproxDP, PureDP
+    from privet.rows.door import stream
     from privet.schema import Categorical, Label, Numeric, Person, Schema, Target
     from privet.store import load, save
 
@@ -44,6 +45,7 @@ _HOMES = {
     "confidence_intervals": "privet.inference",
     "fit_with_intervals": "privet.inference",
     "plan": "privet.planning",
+    "stream": "privet.rows.door",
     "Box": "privet.domain",
     "OneHot": "privet.domain",
     "Domain": "privet.domain",
@@ -86,6 +88,7 @@ __all__ = [
     "load",
     "plan",
     "save",
+    "stream",
 ]
 
 

@@ -24,8 +24,8 @@ from privet.errors import DeclarationError, NotConverged
 from privet.features.kernel import Kernel, count
 from privet.losses.margin import HingeLoss, MarginLoss
 from privet.mechanisms.kernel_minimizer import COEFFICIENTS
-from privet.minimize.certified import one_thread
 from privet.risk import RegularizedRisk
+from privet.rows.blas import one_thread
 
 # A quadratic phase takes a handful of steps and the damped phase a few dozen; the cap stops only a
 # kernel that is not positive semidefinite.

@@ -19,7 +19,15 @@ from privet._files import file_digest
 from privet._untrusted import sealed
 from privet.cli.config import Config
 from privet.cli.kept import paying
-from privet.cli.options import AccountFlags, BudgetFlags, Force, Json, command, required
+from privet.cli.options import (
+    AccountFlags,
+    BudgetFlags,
+    EngineFlags,
+    Force,
+    Json,
+    command,
+    required,
+)
 from privet.cli.printing import as_json, csv_cell, facts, free_place, is_screen, put, say, working
 from privet.cli.reading import FileFlags, Reading, note_misfits
 from privet.errors import DataError, DeclarationError
@@ -56,6 +64,7 @@ def predict(
     ] = False,
     schema: SchemaFile = None,
     file: FileFlags,
+    engine: EngineFlags,
     force: Force = False,
     config: Config = None,
     json: Json = False,
@@ -70,16 +79,52 @@ def predict(
         raise typer.BadParameter("--json needs --out with a file.")
     if not to_screen:
         free_place(out, force=force)
+    from privet.rows.door import as_stream
+
+    table = engine.table(data)
+    if as_stream(table) is not None:
+        rows = _predict_in_parts(model, table, schema, file, out, probabilities, force)
+        _tell_predicted(rows, data, out, json=json)
+        return
     columns = predictions(model, data, schema, file, probabilities=probabilities)
     if to_screen:
         _write_csv(columns, sys.stdout)
         return
     write(columns, out, force=force)
-    rows = len(columns["prediction"])
+    _tell_predicted(len(columns["prediction"]), data, out, json=json)
+
+
+def _tell_predicted(rows: int, data: Path, out: Path, *, json: bool) -> None:
     if json:
-        as_json({"predictions": str(out), "rows": rows, "columns": list(columns)})
+        as_json({"predictions": str(out), "rows": rows})
     else:
         facts([("Predicted", f"{rows:,} rows, in the order of {data.name}"), ("File", str(out))])
+
+
+def _predict_in_parts(
+    path: Path,
+    table: Any,
+    schema: Path | None,
+    file: FileFlags,
+    out: Path,
+    probabilities: bool,
+    force: bool,
+) -> int:
+    """Predictions for a table that is read in parts, written to Parquet as they come."""
+    from privet.models.predictions import write_predictions
+    from privet.rows.threads import watched
+
+    if out.suffix.lower() not in (".parquet", ".pq"):
+        raise typer.BadParameter("a table that is read in parts needs --out with a .parquet file.")
+    model, _ = file.model(path, schema, table, label=False)
+    found: list[int] = []
+
+    def fill(place: str) -> None:
+        found.append(write_predictions(model, table, place, probabilities=probabilities))
+
+    with working(f"Reading and encoding {table.name}, predicting") as tell, watched(tell):
+        put(out, fill, force=force)
+    return found[0]
 
 
 def predictions(
@@ -186,6 +231,7 @@ def evaluate(
         ),
     ] = None,
     reading: Reading,
+    engine: EngineFlags,
     out: Annotated[
         Path | None, typer.Option(help="Also write it here as JSON, for privet report.")
     ] = None,
@@ -207,9 +253,10 @@ def evaluate(
     if is_screen(out):
         out, json = None, True
     with paying(out, account.ledger, force=force) as paid:
-        released = _looked_at(reading, model, schema, data, group)
+        table = engine.table(data)
+        released = _looked_at(reading, model, schema, table, group)
         with working(f"Reading and encoding {data.name}, evaluating"):
-            found = run(released, data, **options)
+            found = run(released, table, **options)
         record = {**found.to_json(), MODEL: file_digest(model)}
         paid.keep("evaluation", sealed(record))
         paid.deliver()
@@ -231,6 +278,7 @@ def intervals(
     schema: SchemaFile = None,
     account: AccountFlags,
     reading: Reading,
+    engine: EngineFlags,
     out: Annotated[
         Path | None, typer.Option(help="JSON file to write, for privet report --intervals.")
     ] = None,
@@ -259,9 +307,10 @@ def intervals(
         free_place(plot, force=force)
         drawable(plot)
     with paying(out, account.ledger, force=force) as paid:
-        released = _looked_at(reading, model, schema, data)
+        table = engine.table(data)
+        released = _looked_at(reading, model, schema, table)
         with working(f"Reading and encoding {data.name}, releasing two matrices"):
-            found = confidence_intervals(released, data, **options)
+            found = confidence_intervals(released, table, **options)
         shown = found.together("sidak") if joint else found
         paid.keep("intervals", shown.file_text())
         paid.deliver()
@@ -275,7 +324,7 @@ def intervals(
 
 
 def _looked_at(
-    reading: Reading, model: Path, schema: Path | None, data: Path, group: str | None = None
+    reading: Reading, model: Path, schema: Path | None, data: Any, group: str | None = None
 ) -> Any:
     """The released model, after the curator's look at the table it is to be measured on.
 
@@ -283,7 +332,7 @@ def _looked_at(
     """
     released, declared = reading.model(model, schema, data)
     if group is not None:
-        from privet.evaluation.evaluated import declared_column
+        from privet.evaluation.row_groups import declared_column
 
         declared_column(declared, group)
     reading.look_first(declared, data)

@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
@@ -171,6 +172,44 @@ def open_ledger(text: str) -> Ledger:
     from privet.ledger import Ledger
 
     return Ledger(ledger_url(text))
+
+
+# -- who reads the table -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EngineFlags:
+    """Who reads a table, and whether it is held in memory."""
+
+    engine: Annotated[
+        Literal["memory", "threads", "dask", "spark"] | None,
+        typer.Option(
+            help="Who reads the table: memory holds it; threads read it in parts, as they do a "
+            "folder; dask and spark are clusters. Results agree."
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a Dask or Spark cluster: tcp://host:8786, spark://host:7077; without "
+            "it one is started here."
+        ),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(help="Threads, or workers started here; default: one per core.")
+    ] = None
+
+    def table(self, data: Path) -> Any:
+        """The path, or the table with who reads it."""
+        if self.engine in (None, "memory") and (self.scheduler or self.workers):
+            raise typer.BadParameter("--scheduler and --workers go with --engine.")
+        if self.engine is None or (self.engine == "memory" and not data.is_dir()):
+            return data
+        if self.engine == "memory":
+            raise typer.BadParameter("a folder is read in parts: leave out --engine memory.")
+        from privet.rows.door import stream
+
+        return stream(data, engine=self.engine, scheduler=self.scheduler, workers=self.workers)
 
 
 # -- what is fitted ------------------------------------------------------------------------------

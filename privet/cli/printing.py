@@ -55,13 +55,15 @@ def csv_cell(text: str) -> str:
 
 
 @contextmanager
-def working(what: str, *, timed: bool = True) -> Iterator[None]:
+def working(what: str, *, timed: bool = True) -> Iterator[Callable[[object], None]]:
     """A turning sign on a terminal while something takes its time; nothing elsewhere.
+
+    What is yielded takes words about how far it is, for the person at the terminal alone.
 
     ``timed=False`` leaves the seconds out, where they would tell what a guarantee hides.
     """
     if not sys.stderr.isatty():
-        yield
+        yield lambda _: None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -70,8 +72,8 @@ def working(what: str, *, timed: bool = True) -> Iterator[None]:
     if timed:
         columns.append(TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(what, total=None)
-        yield
+        task = progress.add_task(what, total=None)
+        yield lambda told: progress.update(task, description=f"{what}: {told}")
 
 
 def facts(lines: Sequence[tuple[str, str]], *, width: int = 12) -> None:

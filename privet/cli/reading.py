@@ -49,7 +49,7 @@ class FileFlags:
         except DeclarationError as error:
             raise typer.BadParameter(str(error)) from None
 
-    def schema(self, declared: Schema, data: Path, *, label: bool = True) -> Schema:
+    def schema(self, declared: Schema, data: Any, *, label: bool = True) -> Schema:
         """The schema with the flags, after a check of the file's columns; notes a guess."""
         found = replace(declared, file=self.format(declared.file))
         names = list(found.columns)
@@ -61,7 +61,7 @@ class FileFlags:
         return found
 
     def model(
-        self, path: Path, schema: Path | None, data: Path, *, label: bool = True
+        self, path: Path, schema: Path | None, data: Any, *, label: bool = True
     ) -> tuple[Any, Schema]:
         """A released model, and the schema that it carries and by which ``data`` is to be read.
 
@@ -98,7 +98,7 @@ class Reading(FileFlags):
         bool, typer.Option("--yes", help="Go on whatever the look shows, without a question.")
     ] = False
 
-    def look_first(self, schema: Schema, data: Path) -> None:
+    def look_first(self, schema: Schema, data: Any) -> None:
         """Show how well the cells fit, and stop or ask where too few do."""
         terminal = sys.stdin.isatty() and sys.stderr.isatty()
         if self.look is False or (self.look is None and not terminal):
@@ -118,11 +118,9 @@ class Reading(FileFlags):
         )
 
 
-def open_noting_separator(data: Path, file: FileFormat | None) -> OpenTable:
+def open_noting_separator(data: Any, file: FileFormat | None) -> OpenTable:
     """Open a table; a separator that was guessed and is not a comma is noted."""
-    from privet.schema.tables import open_table
-
-    opened = open_table(data, file)
+    opened = open_either(data, file)
     if opened.separator not in (None, ",") and (file is None or file.separator is None):
         shown = {"\t": "a tab"}.get(opened.separator, repr(opened.separator))
         say(
@@ -131,7 +129,16 @@ def open_noting_separator(data: Path, file: FileFormat | None) -> OpenTable:
     return opened
 
 
-def note_misfits(schema: Schema, data: Path) -> None:
+def open_either(data: Any, file: FileFormat | None) -> OpenTable:
+    """A file, or a table that is read in parts, opened; no row is read."""
+    from privet.rows.door import as_stream
+    from privet.schema.tables import open_table
+
+    streamed = as_stream(data)
+    return open_table(data, file) if streamed is None else streamed.opened(file)
+
+
+def note_misfits(schema: Schema, data: Any) -> None:
     """Tell the person at a terminal which columns of a table to predict do not fit the schema.
 
     Their cells are filled in by the declarations: a prediction is made all the same.
@@ -139,7 +146,7 @@ def note_misfits(schema: Schema, data: Path) -> None:
     if not sys.stderr.isatty():
         return
     with working(f"Looking at {data.name}"):
-        look = schema.compare(data, label=False)
+        look = schema.compare(open_either(data, schema.file), label=False)
     for column in look.columns:
         if column.exceeds:
             why = f" ({column.hint.rstrip('.')})" if column.hint else ""
@@ -150,10 +157,10 @@ def note_misfits(schema: Schema, data: Path) -> None:
             )
 
 
-def looked(schema: Schema, data: Path) -> Look:
+def looked(schema: Schema, data: Any) -> Look:
     """Compare the cells with the schema and show the curator what misses it."""
     with working(f"Looking at {data.name}"):
-        look = schema.compare(data)
+        look = schema.compare(open_either(data, schema.file))
     rows = [
         (
             f"{column.name} ({column.role})" if column.role != "column" else column.name,

@@ -14,6 +14,7 @@ from privet.cli.kept import MODEL, Paid, paying
 from privet.cli.options import (
     AccountFlags,
     BudgetFlags,
+    EngineFlags,
     Force,
     Json,
     ModelFlags,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from privet.schema import Schema
 
 Model = TypeVar("Model")
-Data = Annotated[Path | None, typer.Argument(help="CSV or Parquet file.")]
+Data = Annotated[Path | None, typer.Argument(help="CSV or Parquet file, or a folder of them.")]
 SchemaFile = Annotated[Path | None, typer.Option(help="Declared columns and label, TOML.")]
 Out = Annotated[Path | None, typer.Option(help="The model file to write.")]
 
@@ -52,6 +53,7 @@ def train(
     noise: NoiseFlags,
     account: AccountFlags,
     reading: Reading,
+    engine: EngineFlags,
     out: Out = None,
     force: Force = False,
     config: Config = None,
@@ -64,18 +66,22 @@ def train(
     first how well the cells fit the schema, and are asked where too many do not; this look is for
     you alone, and no guarantee covers it or what you decide because of it.
 
+    A folder is read in parts, in every pass anew, and never held; so is a file with --engine. On a
+    terminal you then see the passes, the rows per second and the gradient norm still to go.
+
     Kernel machines expect columns of about unit variance: add --standardize private, or --gamma.
     With many features they need --delta or --rho: a pure epsilon is noisy there.
     """
     options = {"budget": budget.budget(), **account.options(), **noise.options()}
     data, out = required(data, "DATA"), required(out, "--out")
     free_place(out, force=force)
-    declared = reading.schema(confirmed_schema(required(schema, "--schema")), data)
+    table = engine.table(data)
+    declared = reading.schema(confirmed_schema(required(schema, "--schema")), table)
     unfitted = model.unfitted(declared.classes or (), **options)
-    reading.look_first(declared, data)
+    reading.look_first(declared, table)
     start = time.perf_counter()
     with paying(out, account.ledger, force=force) as paid:
-        fitted = fit(unfitted, declared, data)
+        fitted = fit(unfitted, declared, table)
         deliver(fitted, paid)
     show_released(fitted, out, time.perf_counter() - start, json=json)
 
@@ -100,6 +106,7 @@ def tune(
     ] = None,
     account: AccountFlags,
     reading: Reading,
+    engine: EngineFlags,
     out: Out = None,
     force: Force = False,
     config: Config = None,
@@ -116,14 +123,15 @@ def tune(
         options["validation"] = public
     data, out = required(data, "DATA"), required(out, "--out")
     free_place(out, force=force)
-    declared = reading.schema(confirmed_schema(required(schema, "--schema")), data)
+    table = engine.table(data)
+    declared = reading.schema(confirmed_schema(required(schema, "--schema")), table)
     listed = read_candidates(required(candidates, "--candidates"))
     unfitted = model.unfitted(declared.classes or ())
     chosen = _search(search, public is not None)(unfitted, listed, **options)
-    reading.look_first(declared, data)
+    reading.look_first(declared, table)
     with paying(out, account.ledger, force=force) as paid:
         # how long it takes, and how much memory, would tell how many runs random stopping made
-        found = fit(chosen, declared, data, f"searching {len(listed)} candidates", timed=False)
+        found = fit(chosen, declared, table, f"searching {len(listed)} candidates", timed=False)
         deliver(found.best_estimator_, paid)
     if not json:
         say(f"Chosen: {found.best_params_}")
@@ -141,13 +149,17 @@ def confirmed_schema(path: Path) -> Schema:
 
 
 def fit(
-    unfitted: Model, schema: Schema, data: Path, what: str = "fitting", *, timed: bool = True
+    unfitted: Model, schema: Schema, data: Any, what: str = "fitting", *, timed: bool = True
 ) -> Model:
-    """The model or search, fitted to a file."""
+    """The model or search, fitted to a file or a table that is read in parts."""
     from privet.models import fit_table
+    from privet.rows.threads import watched
 
-    with working(f"Reading and encoding {data.name}, {what}", timed=timed):
-        return fit_table(unfitted, schema, data)
+    with working(f"Reading and encoding {data.name}, {what}", timed=timed) as tell:
+        if not timed:  # passes would tell how many runs there were
+            return fit_table(unfitted, schema, data)
+        with watched(tell):
+            return fit_table(unfitted, schema, data)
 
 
 def deliver(fitted: Promised, paid: Paid) -> None:

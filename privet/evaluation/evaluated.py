@@ -22,6 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 from privet._types import Array, Codes
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.allocation import SCORES
+from privet.evaluation.row_groups import (
+    Groups,
+    declared_column,
+    declared_groups,
+    group_names,
+    groups_of,
+)
 from privet.ledger import Ledger
 from privet.ledger.charge import check_ledger, check_same_ledger, check_unit
 from privet.models import Released
@@ -32,9 +39,9 @@ from privet.models.raw_tables import after_schema, carried, labeled_rows, unit
 from privet.models.row_wise import Scored, may_mix, unquoted
 from privet.privacy.budget import Budget
 from privet.privacy.guarantee import EVALUATED, UNIT, Receipt
-from privet.schema import Categorical, Schema
-from privet.schema.cells import lookup
-from privet.schema.tables import open_table
+from privet.rows.door import RawStream, as_stream
+from privet.rows.streamed import StreamedTable
+from privet.schema import Schema
 
 #: Scores are binned over this share of the range that they could have: few rows go further, and
 #: those are counted in the outermost bins.
@@ -95,7 +102,7 @@ class EvaluatedModel:
     def predicted(self, X: Any) -> Codes:
         """Predicted classes by their place."""
         found = unquoted(self.whole.predict, X, WHO)
-        return encode_labels(np.asarray(found), self.classes)
+        return np.asarray(encode_labels(np.asarray(found), self.classes))
 
     def scores(self, X: Any) -> Array:
         """Scores, one column for two classes (the positive one's) and one for each of more."""
@@ -197,35 +204,6 @@ def evaluated_model(model: Scored | Pipeline) -> EvaluatedModel:
 
 # -- rows and their groups -----------------------------------------------------------------------
 
-OTHER = "(other)"
-
-
-@dataclass(frozen=True)
-class Groups:
-    """The group of each row, and every value that may occur; no values: there are no groups."""
-
-    found: NDArray[Any]
-    values: tuple[Any, ...] = ()
-
-    def codes(self) -> Codes:
-        """Groups by their place among the declared values; it may refuse, so after the charge."""
-        if not self.values:
-            return np.zeros(len(self.found), dtype=np.intp)
-        ordered, place = np.unique(np.asarray(self.values), return_index=True)
-        try:
-            codes = encode_labels(self.found, ordered)
-        except DataError:
-            known = False
-        else:
-            known = True
-        if not known:  # outside of the handler, which speaks of labels
-            raise DataError(
-                "A row's group is not among group_values. Nothing was released, but that much is "
-                "now known of the rows, so a charge to a ledger stands. Declare every group, or "
-                "map it to a declared one."
-            )
-        return np.asarray(place[codes])
-
 
 @dataclass(frozen=True)
 class EvaluatedRows:
@@ -256,6 +234,8 @@ class EvaluatedRows:
         What a pipeline's steps make of a row is only known once they have seen it, after the
         charge.
         """
+        if isinstance(self.X, StreamedTable):  # its schema has made numbers of all cells
+            return
         shape = getattr(self.X, "shape", None)
         if (len(self.X) if shape is None else int(shape[0])) != self.n:
             raise DataError("X, y and groups must have the same number of rows.")
@@ -280,6 +260,9 @@ def evaluated_rows(
     count for the schema's persons.
     """
     declared = carried(model.whole)
+    streamed = as_stream(X)
+    if streamed is not None and declared is not None and y is None:
+        return _streamed_rows(streamed, declared, groups, account)
     if model.steps and y is not None and (declared is None or declared.person is None):
         rows, schema = X, None  # the pipeline takes the rows as they are
     else:
@@ -292,6 +275,16 @@ def evaluated_rows(
     return EvaluatedRows(rows, labels, declared_groups(groups, values, len(labels)), schema)
 
 
+def _streamed_rows(
+    streamed: RawStream, schema: Schema, groups: Any, account: tuple[Ledger | None, str | None]
+) -> EvaluatedRows:
+    """The rows of a table that is read in parts, each with its group if one is asked for."""
+    check_unit(*account, schema.group_size)
+    names = () if groups is None else tuple(group_names(declared_column(schema, groups)))
+    found = streamed.encoded(schema, group=groups)
+    return EvaluatedRows(*found, Groups(np.zeros(0), names), schema)
+
+
 def label_list(y: Any) -> NDArray[Any]:
     """Labels as an array; only their shape is looked at."""
     if np.ma.isMaskedArray(y):
@@ -302,53 +295,3 @@ def label_list(y: Any) -> NDArray[Any]:
     if len(labels) == 0:
         raise DataError("There are no rows to evaluate on.")
     return labels
-
-
-def declared_groups(groups: Any, declared: Any, n: int) -> Groups:
-    """Groups whose declaration and shape were checked; which group a row has was not."""
-    if groups is None:
-        if declared is not None:
-            raise DeclarationError(
-                "group_values are declared, but no row has a group: pass groups=."
-            )
-        return Groups(np.zeros(n, dtype=np.intp))
-    if declared is None or isinstance(declared, str) or not np.iterable(declared):
-        raise DeclarationError(
-            "Groups need group_values=[...], every value that may occur: which ones do occur in "
-            "the rows is private."
-        )
-    values = np.asarray(list(declared))
-    if len(values) == 0 or len(np.unique(values)) != len(values):
-        raise DeclarationError("group_values must name every group once.")
-    found = np.asarray(groups)
-    if found.ndim != 1:
-        raise DataError("groups must be a list with one group for each row.")
-    if len(found) != n:
-        raise DataError("X, y and groups must have the same number of rows.")
-    return Groups(found, tuple(values.tolist()))
-
-
-def groups_of(schema: Schema, table: Any, column: Any) -> tuple[Any, list[str]]:
-    """Each row's category by name, and all declared names; undeclared cells are one group."""
-    declared = declared_column(schema, column)
-    names = [str(category) for category in declared.categories] + [OTHER]
-    batches = open_table(table, schema.file).batches([column])
-    codes = [batch.cells(column).codes(lookup(declared.categories)) for batch in batches]
-    found = np.concatenate(codes) if codes else np.zeros(0, dtype=np.intp)
-    return np.array(names)[np.where(found < 0, len(names) - 1, found)], names
-
-
-def declared_column(schema: Schema, column: Any) -> Categorical:
-    """The column of the groups, refused where it is not declared as one; no row is read."""
-    declared = schema.columns.get(column) if isinstance(column, str) else None
-    if not isinstance(declared, Categorical):
-        raise DeclarationError(
-            "The groups of a raw table are the name of a categorical column of its schema: only "
-            "declared categories can be groups."
-        )
-    if schema.person is not None:
-        raise DeclarationError(
-            "Groups are not offered with a schema that bounds the rows of a person: a row that "
-            "does not count would still show its group. Leave the groups out."
-        )
-    return declared

@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
 from privet._checks import number_between
-from privet._types import Array
+from privet._types import Array, Codes
 from privet.errors import DeclarationError
 from privet.evaluation.allocation import EvaluationPlan, plan_evaluation
 from privet.evaluation.count_tables import CodedRows, read_tables
+from privet.evaluation.counting import Counts, added_counts, blind
 from privet.evaluation.evaluated import (
     EvaluatedModel,
     EvaluatedRows,
@@ -28,7 +29,7 @@ from privet.evaluation.evaluated import (
 from privet.evaluation.released_evaluation import TRAINING, Evaluation, PublicFacts
 from privet.ledger import Ledger
 from privet.ledger.charge import Charge
-from privet.models.inputs import encode_labels
+from privet.mechanisms.counts import cell_counts
 from privet.models.row_wise import Scored
 from privet.privacy import Event
 from privet.privacy.budget import Budget, as_budget
@@ -118,7 +119,7 @@ def evaluate(
     charge = seen.charge(plan.event)
     promise = seen.guarantee(plan.event, plan.mechanisms[0].design(rows.n).numerics)
     with charge:
-        drawn = draw_tables(plan, coded_rows(tested, rows, plan))
+        drawn = draw_tables(plan, tested, rows)
         public = PublicFacts(rows.n, level, classes, values)
         found = _read(plan, drawn, public, promise, training=seen.training)
         charge.releases(found.digest(), promise.persons)
@@ -147,25 +148,34 @@ def _read(
     )
 
 
-def coded_rows(model: EvaluatedModel, rows: EvaluatedRows, plan: EvaluationPlan) -> CodedRows:
-    """The rows as the tables see them; what is wrong with one is refused here, charged."""
-    unused = np.zeros((rows.n, 0))
-    scored = any(table.needs_scores for table in plan.tables)
-    sure = any(table.needs_probabilities for table in plan.tables)
-    return CodedRows(
-        truth=encode_labels(rows.labels, model.classes),
-        predicted=model.predicted(rows.X),
-        group=rows.groups.codes(),
-        score=model.places(model.scores(rows.X)) if scored else unused,
-        probability=model.probabilities(rows.X) if sure else unused,
-    )
+@dataclass(frozen=True)
+class TableCounts:
+    """The exact tables of some rows; it holds no budget and can be sent to whoever reads them."""
+
+    model: EvaluatedModel
+    tables: tuple[Any, ...]
+
+    def __call__(self, X: Any, truth: Codes, group: Codes) -> list[Counts]:
+        """Rows in each cell of each table; what is wrong with a row is refused here, charged."""
+        unused, model = np.zeros((len(truth), 0)), self.model
+        scored = any(table.needs_scores for table in self.tables)
+        sure = any(table.needs_probabilities for table in self.tables)
+        coded = CodedRows(
+            truth=truth,
+            predicted=model.predicted(X),
+            group=group,
+            score=model.places(model.scores(X)) if scored else unused,
+            probability=model.probabilities(X) if sure else unused,
+        )
+        return [cell_counts(table.places(coded), table.cells) for table in self.tables]
 
 
-def draw_tables(plan: EvaluationPlan, rows: CodedRows) -> list[Array]:
+def draw_tables(plan: EvaluationPlan, model: EvaluatedModel, rows: EvaluatedRows) -> list[Array]:
     """Noisy tables, (1, cells) each; whoever calls this has charged the plan's event."""
+    counts = added_counts(rows, model, TableCounts(blind(model), tuple(plan.tables)))
     return [
-        mechanism.run(mechanism.count(table.places(rows)), plan.n).values[np.newaxis]
-        for table, mechanism in zip(plan.tables, plan.mechanisms, strict=True)
+        mechanism.run(found, plan.n).values[np.newaxis]
+        for found, mechanism in zip(counts, plan.mechanisms, strict=True)
     ]
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
-from privet._types import Array
+from privet._types import Array, Codes
 from privet.errors import DeclarationError
-from privet.evaluation.evaluated import evaluated_model
+from privet.evaluation.counting import Counts, added_counts, blind
+from privet.evaluation.evaluated import EvaluatedModel, evaluated_model
 from privet.evaluation.private_evaluation import examination
 from privet.ledger import Ledger
-from privet.mechanisms.counts import Histogram
-from privet.models.inputs import encode_labels
+from privet.mechanisms.counts import Histogram, cell_counts
 from privet.models.row_wise import Scored
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee, released_digest
@@ -135,10 +135,8 @@ def choose_threshold(
     mechanism = Histogram(2 * (len(edges) + 1), rows.budget(whole), 1, insecure_seed)
     charge = seen.charge(mechanism.event(rows.n))
     with charge:
-        truth, scores = encode_labels(rows.labels, tested.classes), tested.scores(rows.X)[:, 0]
-        # a score equal to a candidate is not above it
-        places = truth * (len(edges) + 1) + np.searchsorted(edges, scores, side="left")
-        noisy = mechanism.run(mechanism.count(places), rows.n)
+        (counts,) = added_counts(rows, tested, ScoreCounts(blind(tested), edges))
+        noisy = mechanism.run(counts, rows.n)
         values = measured(noisy.values.reshape(2, -1), rows.n, name, costs)
         numbers = {"candidates": edges.tolist(), "measure": name, "values": values.tolist()}
         charge.releases(released_digest("threshold", charge.event, numbers))
@@ -151,6 +149,21 @@ def choose_threshold(
         classes=tuple(tested.classes.tolist()),
         guarantee=replace(promise, receipt=charge.receipt),
     )
+
+
+@dataclass(frozen=True)
+class ScoreCounts:
+    """The table of true class and interval between candidates; it holds no budget."""
+
+    model: EvaluatedModel
+    edges: Array
+
+    def __call__(self, X: Any, truth: Codes, group: Codes) -> list[Counts]:
+        """Rows in each cell."""
+        intervals = len(self.edges) + 1
+        # a score equal to a candidate is not above it
+        above = np.searchsorted(self.edges, self.model.scores(X)[:, 0], side="left")
+        return [cell_counts(truth * intervals + above, 2 * intervals)]
 
 
 def measured(table: Array, n: int, name: str, costs: tuple[float, float]) -> Array:

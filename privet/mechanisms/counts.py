@@ -97,6 +97,11 @@ class NoisyCounts:
     fourth: float  # its fourth cumulant
 
 
+def cell_counts(places: NDArray[np.int_], cells: int) -> NDArray[np.int64]:
+    """Rows in each cell, from the cells of each row, shape (n,) or (n, touched)."""
+    return np.bincount(np.ravel(places), minlength=cells).astype(np.int64)
+
+
 @dataclass(frozen=True)
 class Histogram(Release):
     """Noisy counts of ``cells`` declared cells, of which a row is in exactly ``touched``."""
@@ -191,7 +196,7 @@ class Histogram(Release):
 
     def count(self, places: NDArray[np.int_]) -> NDArray[np.int64]:
         """Rows in each cell, from the cells of each row, shape (n,) or (n, touched)."""
-        return np.bincount(np.ravel(places), minlength=self.cells).astype(np.int64)
+        return cell_counts(places, self.cells)
 
     def run(self, counts: NDArray[np.int64], n: int) -> NoisyCounts:
         """Fresh noise on these counts of ``n`` rows. Charge the event before this."""

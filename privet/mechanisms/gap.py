@@ -114,6 +114,12 @@ def output_gap(risk: RegularizedRisk, n: int, m: int, center: float = 0.0) -> tu
     return tolerance, tolerance + rounding
 
 
+def rounding_of(design: Design) -> float:
+    """How far the computed gradient may be from the exact one; public."""
+    objective = 0.0 if design.gap is None else design.main.norm_quantile(NEGLIGIBLE)
+    return rounding_floor(design.n, design.m, design.risk, objective)
+
+
 def gap_is_visible(design: Design) -> bool:
     """Whether the gap's noise passes a tenth of what the main noise does; public.
 

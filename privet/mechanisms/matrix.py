@@ -207,17 +207,10 @@ class SecondMoments(Release):
 
     def run(self, rows: Rows, theta: Array, design: MatrixDesign) -> NoisyMatrices:
         """Sum over the rows, add fresh noise. Charge the event before this."""
-        hessian, covariance = rows.sum(self.pair, theta)
+        hessian, covariance = rows.sum(pair, self.risk, theta)
         weighing = self.weigh(rows.n, theta)
         means = hessian / rows.n, covariance / rows.n
         return self.perturb(*means, weighing, design, source(self.insecure_seed))
-
-    def pair(self, block: Block, y: Targets, theta: Array) -> Parts:
-        """Sums of the Hessians and of the gradients' outer products of a block of rows."""
-        return (
-            *self.risk.hessian(block, y, theta),
-            *self.risk.gradient_covariance(block, y, theta),
-        )
 
     def perturb(
         self,
@@ -261,3 +254,8 @@ def symmetric(vectors: Array, side: int) -> Array:
     out[..., rows, columns] = entries
     out[..., columns, rows] = entries
     return out
+
+
+def pair(block: Block, y: Targets, risk: RegularizedRisk, theta: Array) -> Parts:
+    """Sums of the Hessians and of the gradients' outer products of a block; no budget in it."""
+    return *risk.hessian(block, y, theta), *risk.gradient_covariance(block, y, theta)

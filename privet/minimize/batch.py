@@ -21,13 +21,13 @@ from privet.minimize.certified import (
     checked_vectors,
     gradient_scaling,
     minimize,
-    one_thread,
     prefers_newton,
     sample_stride,
 )
 from privet.minimize.descent import Endings, Limits, descend
 from privet.minimize.mean_objective import Curvature, Curvatures, Memory, Model, Objective
 from privet.risk import RegularizedRisk
+from privet.rows.blas import one_thread
 from privet.rows.engine import Rows
 
 LARGEST_BATCH = 64

@@ -7,13 +7,9 @@ the gradient over all rows, in double precision.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, wraps
-from typing import ParamSpec, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from privet._checks import positive
 from privet._types import Array
@@ -22,32 +18,8 @@ from privet.minimize.certificate import Solution, Status
 from privet.minimize.descent import Endings, Limits, descend
 from privet.minimize.mean_objective import Curvature, Objective, Scaling
 from privet.risk import RegularizedRisk
+from privet.rows.blas import one_thread
 from privet.rows.engine import Rows
-
-# One thread for linear algebra on blocks.
-#
-# A block fits the cache, so a product with it takes microseconds: less than waking a second BLAS
-# thread and waiting for it. On a busy machine the waiting made a fit twenty times slower.
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-@lru_cache(maxsize=1)
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through the loaded libraries: once is enough
-
-
-def one_thread(function: Callable[P, T]) -> Callable[P, T]:
-    """Run ``function`` with BLAS held to one thread."""
-
-    @wraps(function)
-    def held(*args: P.args, **kwargs: P.kwargs) -> T:
-        with _controller().limit(limits=1, user_api="blas"):
-            return function(*args, **kwargs)
-
-    return held
-
 
 #: The largest number of gradients: public, and far more than any admissible table needs.
 MAX_ITER = 100_000
@@ -74,6 +46,7 @@ def minimize(
     p = risk.parameters(rows.m)
     linear = np.zeros(p) if linear is None else checked_vectors("linear", linear, 1, p)
     start = None if start is None else checked_vectors("start", start, 1, p)
+    rows.aim(tolerance)
     objective = Objective(risk, rows, linear[None, :])
     if curvature is not None or prefers_newton(risk, rows.n, rows.m):
         model = None if curvature is None else Curvature(curvature)
@@ -145,12 +118,14 @@ MEMORY = 12  # secant pairs on top of the factor; more are never needed before a
 PATIENCE = 2  # steps that do not halve the gradient norm before a new factor is made
 SAMPLE_ROWS = 25  # sampled rows per parameter: a spectral error of about sqrt(1/25)
 LARGEST_STRIDE = 16  # beyond this a sample costs nothing beside one read of the table
+SAMPLE_ENTRIES = 1 << 23  # except that a sample takes no more than 64 MB
 SMALLEST_STRIDE = 4  # below this it costs too much to be worth it
 
 
 def sample_stride(n: int, parameters: int) -> int:
     """One row in how many makes a useful sample; 1 when only the whole table does."""
-    stride = min(LARGEST_STRIDE, n // (SAMPLE_ROWS * parameters))
+    largest = max(LARGEST_STRIDE, n * parameters // SAMPLE_ENTRIES)
+    stride = min(largest, n // (SAMPLE_ROWS * parameters))
     return stride if stride >= SMALLEST_STRIDE else 1
 
 
@@ -193,6 +168,33 @@ def refine(
         curvature = None
 
 
+# A large table: the sample takes the place of the table, and is corrected once for each read of it.
+#
+# With the gradient ``g`` of the whole at ``theta`` and ``g_s`` of the sample, the next point is the
+# minimum of ``J_s + <g - g_s, .>``, found without a look at the table (Shamir, Srebro and Zhang
+# 2014, with one machine). Each read then shrinks the gradient by the relative error of the sample's
+# Hessian, about ``sqrt(parameters/rows)``: a few per cent where a sample fills its memory.
+
+INNER = 0.01  # share of the gradient norm that the search in the sample leaves
+FALLS = 0.25  # a step that leaves more than this share was not worth its read
+
+
+def corrected(objective: Objective, origin: Endings, tolerance: float, stride: int) -> Endings:
+    """One path by the sample, while it is worth it; ``refine`` goes on from there."""
+    end = origin
+    while end.best[0] > tolerance:
+        sample = objective.thinned(stride)
+        slope = end.gradients - sample.gradients(end.thetas, slice(None))
+        bent = replace(sample, linears=sample.linears + slope)
+        aim = Limits(max(INNER * float(end.best[0]), tolerance / 2.0), 100, MEMORY, PATIENCE)
+        thetas = refine(bent, Endings.before(end.thetas, end.gradients), aim).thetas
+        found = Endings.before(thetas, objective.gradients(thetas, slice(None)))
+        if not found.best[0] <= FALLS * end.best[0]:
+            return found if found.best[0] < end.best[0] else end
+        end = found
+    return end
+
+
 def newton(
     objective: Objective,
     tolerance: float,
@@ -209,7 +211,11 @@ def newton(
     else:
         thetas = np.zeros((1, objective.parameters))
     origin = Endings.before(thetas, objective.gradients(thetas, slice(None)))
+    if stride > LARGEST_STRIDE and curvature is None:
+        origin = corrected(objective, origin, tolerance, stride)
     limits = Limits(tolerance, max_iter - 1, MEMORY, PATIENCE)
+    if origin.best[0] <= tolerance:  # no step is made, and no curvature is asked for
+        return descend(objective, origin, gradient_scaling(objective), limits)
     return refine(objective, origin, limits, curvature=curvature, stride=max(1, stride // 2))
 
 

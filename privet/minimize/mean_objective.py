@@ -57,7 +57,10 @@ class Objective:
         """Gradients of the objectives ``which`` at ``thetas``, one row each, shape (k, p)."""
         self.tally.passes += 1.0 / self.stride
         (mean,) = self._mean(self.risk.gradients, self.stride, thetas)
-        return np.asarray(mean + self.risk.regularization * thetas + self.linears[which])
+        found = np.asarray(mean + self.risk.regularization * thetas + self.linears[which])
+        if self.stride == 1:
+            self.rows.note(float(np.linalg.norm(found, axis=1).max()))
+        return found
 
     def curvature(self, theta: Array, stride: int = 1) -> Curvature:
         """Factor of the Hessian at ``theta`` (p,), from one row in ``stride`` of this sample."""
@@ -75,11 +78,13 @@ class Objective:
         return self._mean(self.risk.diagonals, self.stride, thetas)[0]
 
     def _mean(self, kernel: Kernel, stride: int, *args: Any) -> Parts:
-        def counted(block: Block, y: Targets) -> Parts:
-            return np.asarray(float(len(y))), *kernel(block, y, *args)
-
-        count, *sums = self.rows.sum(counted, stride=stride)
+        count, *sums = self.rows.sum(_counted, kernel, *args, stride=stride)
         return tuple(part / count for part in sums)
+
+
+def _counted(block: Block, y: Targets, kernel: Kernel, *args: Any) -> Parts:
+    """A kernel's parts after the number of rows; by its name, so that it can be sent elsewhere."""
+    return np.asarray(float(len(y))), *kernel(block, y, *args)
 
 
 # Models of the inverse Hessian: a Cholesky factor or a number, corrected by secant pairs.

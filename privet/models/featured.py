@@ -7,6 +7,7 @@ function of a row (``row_view.py``).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from privet._checks import norm_bound, positive
 from privet._types import Array, Codes, Targets
 from privet.domain import Domain, as_domain
 from privet.errors import DataError, DeclarationError
-from privet.mechanisms import Trainer
+from privet.losses import Loss
 from privet.models.fit import PrivateModel
 from privet.models.inputs import numbers, refuse_unsound, table_shape
 from privet.models.row_view import RowView
@@ -24,6 +25,7 @@ from privet.models.standardize import Chained, Standardized, declared_ranges
 from privet.models.whiten import CONSTANT, SphereRows, Whitened
 from privet.rows import Rows
 from privet.rows.mapped import FeatureMap
+from privet.rows.streamed import StreamedTable
 
 #: How columns are prepared before a model sees them; None: not at all. "auto" is for a table with a
 #: schema: ``fit_table`` chooses by a public rule. On plain arrays it is None.
@@ -205,11 +207,11 @@ class FeaturedModel(PrivateModel):
         """What each row is labeled with in the loss: a function of that row and of releases."""
         return codes
 
-    def _targets(self, data: Any, codes: Codes, mechanism: Trainer, n_classes: int) -> Targets:
-        return mechanism.loss.targets(self._codes(data, codes, n_classes))
+    def _targets(self, data: Any, codes: Codes, loss: Loss, n_classes: int) -> Targets:
+        return loss.targets(self._codes(data, codes, n_classes))
 
-    def _rows(self, data: Any, targets: Targets) -> Rows:
-        return self._view(table_shape(data)[1]).rows(data, targets)
+    def _bounded(self, d: int) -> Callable[[Any, Targets], Rows]:
+        return self._view(d).rows
 
     def report_clipped(self, data: Any) -> None:
         """Tell the curator's terminal how many rows are long, after the charge, for many fits.
@@ -219,8 +221,10 @@ class FeaturedModel(PrivateModel):
         data : array or sparse matrix
             Rows as ``read`` returned them.
         """
-        if self.standardize in (None, "auto") and not self.maps_rows:
-            self._rows(data, np.zeros(table_shape(data)[0]))
+        streamed = isinstance(data, StreamedTable)  # a schema's rows, none of which is long
+        if self.standardize in (None, "auto") and not self.maps_rows and not streamed:
+            n, d = table_shape(data)
+            self._bounded(d)(data, np.zeros(n))
 
     # -- files ----------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ computed once, after the charge, from ``_public_arrays(n, d)``: attributes named
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
@@ -41,16 +42,19 @@ from privet._types import Array, Codes, Targets
 from privet.errors import DeclarationError
 from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger
+from privet.losses import Loss
 from privet.mechanisms import Mechanism, Trainer
 from privet.mechanisms.release import Design, ReleasedVector, VectorDesign
 from privet.models.digest import model_digest
 from privet.models.inputs import declared_classes, encode_labels, table_shape
+from privet.models.model_view import ModelView
 from privet.models.row_wise import refuse_charge, why_not_covered
 from privet.models.standardize import StagedBudget
 from privet.privacy import Event
 from privet.privacy.budget import Budget
 from privet.privacy.guarantee import Guarantee, Receipt
 from privet.rows import Rows
+from privet.rows.streamed import rows_of
 
 #: What a table is called by: known of the rows as a whole, set when they are read.
 NAMED = ("n_features_in_", "feature_names_in_")
@@ -137,12 +141,15 @@ class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]
         """Arrays of the public map, drawn or computed without a row, after the charge."""
 
     @abstractmethod
-    def _targets(self, data: Any, codes: Codes, mechanism: Trainer, n_classes: int) -> Targets:
+    def _targets(self, data: Any, codes: Codes, loss: Loss, n_classes: int) -> Targets:
         """What the loss is given for each row: a function of that row and of releases."""
 
     @abstractmethod
-    def _rows(self, data: Any, targets: Targets) -> Rows:
-        """Bounded rows as the mechanism reads them, seen through what was released."""
+    def _bounded(self, d: int) -> Callable[[Any, Targets], Rows]:
+        """What makes bounded rows of a table and its targets, seen through what was released.
+
+        It can be sent to whoever reads the table, so it holds no budget.
+        """
 
     @abstractmethod
     def _publish(self, release: ReleasedVector, fit: Fit[Any]) -> None:
@@ -321,9 +328,9 @@ class Fit(Generic[Model]):
     @cached_property
     def rows(self) -> Rows:
         """What the mechanism reads; known once the stages have released what shapes it."""
-        count = len(self.classes)
-        targets = self.model._targets(self.table.x, self.codes, self.planned.mechanism, count)
-        return self.model._rows(self.table.x, targets)
+        d, count = self.table.shape[1], len(self.classes)
+        view = ModelView.of(self.model, d, self.planned.mechanism.loss, count)
+        return rows_of(self.table.x, self.codes, view)
 
     def with_budget(self, budget: Budget) -> Fit[Model]:
         """The same fit, by a copy of the model with another budget; rows are not checked again."""

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from privet.errors import DataError, DeclarationError, is_quiet
 from privet.rows.arrays import ArrayRows, sound_sparse
 from privet.rows.ball import refuse_infinite
+from privet.rows.streamed import StreamedLabels, StreamedTable
 from privet.schema import Schema
 
 LOGGER = logging.getLogger("privet")
@@ -111,11 +112,13 @@ def told_classes(declared: Any) -> str:
     return "the set of classes"
 
 
-def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int_]:
+def encode_labels(labels: Any, classes: NDArray[Any]) -> Any:
     """Indices into ``classes``; an undeclared label is an error that does not quote it.
 
     Whoever calls this has charged what follows: the error is about a row.
     """
+    if isinstance(labels, StreamedLabels):  # whose rows have a declared class each
+        return labels.among(encode_labels(labels.classes, classes))
     try:
         codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
         known = bool(np.all(classes[codes] == labels))
@@ -163,6 +166,8 @@ def numbers(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True) -> An
 
     Labels are checked for their shape alone: what they are is looked at after the charge.
     """
+    if isinstance(X, StreamedTable):
+        return streamed_numbers(estimator, X, *y, reset=reset)
     if any(np.ma.isMaskedArray(part) for part in (X, *y)):
         raise DataError("Masked arrays are refused. Fill the masked values before fitting.")
     missing = [None] if y and y[0] is None else []  # scikit-learn says that labels are needed
@@ -186,6 +191,18 @@ def numbers(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True) -> An
         if not reasons:
             raise
     raise DataError(reasons[0])  # outside of the handler, which would quote the cell
+
+
+def streamed_numbers(estimator: BaseEstimator, X: StreamedTable, *y: Any, reset: bool) -> Any:
+    """A table that is read in parts, as it is: a schema encodes it, and its cells are numbers."""
+    columns = X.shape[1]
+    if reset:
+        estimator.n_features_in_ = columns
+    elif columns != estimator.n_features_in_:
+        raise DataError(
+            f"The table has {columns} encoded columns, and the model {estimator.n_features_in_}."
+        )
+    return (X, *y) if y else X
 
 
 def table_shape(data: Any) -> tuple[int, int]:

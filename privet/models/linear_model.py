@@ -26,6 +26,7 @@ from privet.models.fit import Fit, Planned
 from privet.models.inputs import table_shape
 from privet.models.model_display import Displayed
 from privet.models.model_file import save
+from privet.models.model_view import told_engine
 from privet.models.raw_tables import encoded_features
 from privet.models.standardize import (
     Stage,
@@ -186,7 +187,8 @@ class PrivateLinearModel(Displayed, FeaturedModel):
         self.regularization_ = release.event.regularization
         numerics = fit.planned.stages.numerics(release.numerics, release.event.n)
         constants = fit.planned.design.constants
-        self.guarantee_ = Guarantee(fit.event, numerics, self._assumptions(), constants=constants)
+        told = *self._assumptions(), *told_engine(fit.table.x, fit.planned.design)
+        self.guarantee_ = Guarantee(fit.event, numerics, told, constants=constants)
 
     # -- predicting ----------------------------------------------------------------------------
 

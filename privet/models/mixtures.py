@@ -21,7 +21,8 @@ from privet.models.lifted import Lifted
 from privet.models.standardize import Chained, Ranges, Stage, Standardized
 from privet.privacy import Budget
 from privet.rows.engine import Block, Parts, Rows
-from privet.rows.mapped import FeatureMap, MappedRows
+from privet.rows.mapped import FeatureMap, MapView
+from privet.rows.streamed import rows_of
 
 ROUNDS = 3
 # Of the whole budget, for all rounds.
@@ -53,10 +54,10 @@ class UnitRows:
         return self.lifted.clipped(x) / self.lifted.norm_bound
 
 
-def unit_rows(data: Any, codes: Codes, lifted: Lifted, first: FeatureMap | None) -> MappedRows:
+def unit_rows(data: Any, codes: Codes, lifted: Lifted, first: FeatureMap | None) -> Rows:
     """Rows as the centers see them: standardized by ``first``, clipped, in units of the bound."""
     unit = UnitRows(lifted)
-    return MappedRows(data, codes, unit if first is None else Chained(first, unit))
+    return rows_of(data, codes, MapView(unit if first is None else Chained(first, unit)))
 
 
 def unit_centers(centers: Array, lifted: Lifted, first: FeatureMap | None) -> Array:

@@ -25,7 +25,10 @@ from privet.models.encoder import SchemaEncoder
 from privet.models.row_wise import Promised, Scored, Trainable, parted
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
+from privet.rows.door import as_stream
+from privet.rows.streamed import StreamedTable
 from privet.schema import Encoded, Schema
+from privet.schema.encode import ChunkEncoder
 from privet.schema.tables import is_table
 
 #: A model, or a pipeline that ends in one.
@@ -48,7 +51,8 @@ def fit_table(model: Model, schema: Schema, table: Any) -> Model:
         What is public about the table.
     table :
         A pandas, polars or Arrow table, a DuckDB relation, columns by name in a dictionary, or the
-        path of a Parquet or CSV file.
+        path of a Parquet or CSV file. A folder of files, and what ``privet.stream`` makes, is read
+        in parts and never held (``docs/scale.md``).
 
     Returns
     -------
@@ -68,6 +72,11 @@ def fit_table(model: Model, schema: Schema, table: Any) -> Model:
         for each in fitted.schema_carriers():
             carrying(each, schema, budget)
         return cast(Model, fitted)
+    if isinstance(x, StreamedTable):
+        raise DeclarationError(
+            "A pipeline's steps take a table that is in memory. Fit the model alone to a folder or "
+            "a stream, or read the table first."
+        )
     steps = replace(parts, steps=tuple((name, clone(step)) for name, step in parts.steps))
     with for_persons(0 if schema.person is None else schema.group_size):
         fitted = chosen.fit(steps.transformed(x, fit=True), y)
@@ -93,7 +102,7 @@ def labeled_rows(carried: Schema | None, X: Any, y: Any) -> tuple[Any, Any, Sche
     Arrays come with their labels and have no schema. A raw table comes alone: the schema that the
     model carries says which column is the label and whose row it is.
     """
-    schema = carried if is_table(X) else None
+    schema = carried if is_table(X) or as_stream(X) is not None else None
     if schema is None and y is None:
         raise DeclarationError(
             "y is missing. Only a model that carries a schema, as fit_table gives it, takes a raw "
@@ -146,6 +155,9 @@ def _refuse_another(inside: Schema | None, given: Schema) -> None:
 
 def encoded(schema: Schema, table: Any) -> Encoded:
     """Rows and labels of a table; one without rows is refused."""
+    streamed = as_stream(table)
+    if streamed is not None:
+        return Encoded(*streamed.encoded(schema))
     found = schema.encode(table, as_rows=True)  # whoever calls this divides the budget
     if len(found.x) == 0:
         raise DataError("The table has no rows.")
@@ -180,10 +192,15 @@ def after_schema(model: Scored | Pipeline) -> Scored | Pipeline:
 
 def encoded_features(model: Promised, X: Any) -> Any:
     """``X`` for prediction: a raw table encoded by the model's schema, anything else as it is."""
-    if isinstance(X, np.ndarray) or not is_table(X):  # a schema's text takes long to read
+    if isinstance(X, np.ndarray) or not (is_table(X) or as_stream(X)):  # a schema's text takes long to read
         return X
     schema = carried(model)
-    return X if schema is None else schema.encode_features(X)
+    if schema is None:
+        return X
+    streamed = as_stream(X)
+    if streamed is not None:
+        return StreamedTable(streamed.source(ChunkEncoder(schema, label=False)))
+    return schema.encode_features(X)
 
 
 def refuse_unconfirmed(schema: Schema) -> None:

@@ -10,7 +10,8 @@ were outside is told to the curator's terminal and nowhere else.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,7 @@ from privet.models.inputs import LOGGER
 from privet.models.linear_model import PrivateLinearModel
 from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap
+from privet.rows.streamed import StreamedLabels
 from privet.schema import Schema
 
 LARGEST_BOUND = 1e100
@@ -44,6 +46,20 @@ def declared_interval(declared: Any) -> NDArray[np.float64]:
             "target can be. Declare what can be known without looking at the rows."
         )
     return np.array(ends)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Targets as shares of their declared interval, clipped to it."""
+
+    low: float
+    high: float
+
+    def __call__(self, values: NDArray[Any]) -> Array:
+        """From 0 to 1."""
+        half = self.high / 2.0 - self.low / 2.0  # an interval of any width is halved first
+        shares = (np.clip(values, self.low, self.high) / 2.0 - self.low / 2.0) / half
+        return np.asarray(np.clip(shares, 0.0, 1.0))
 
 
 class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
@@ -107,6 +123,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
     def _encoded_labels(self, labels: NDArray[Any], declared: NDArray[Any]) -> NDArray[Any]:
         """Shares of the interval; how many targets were outside is for the terminal alone."""
         low, high = declared
+        if isinstance(labels, StreamedLabels):
+            return cast(Any, replace(labels, coded=Shares(low, high)))
         values = np.asarray(labels, dtype=np.float64)
         outside = int(((values < low) | (values > high)).sum())
         if outside and not is_quiet():
@@ -116,9 +134,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
                 outside,
                 len(values),
             )
-        half = high / 2.0 - low / 2.0  # an interval of any width is halved first
-        shares = (np.clip(values, low, high) / 2.0 - low / 2.0) / half
-        return np.asarray(np.clip(shares, 0.0, 1.0))
+        return Shares(low, high)(values)
 
     def read(self, X: Any, y: Any) -> TrainingTable:
         """Rows and targets before a fit; targets must be finite numbers.
@@ -132,6 +148,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
         TrainingTable
         """
         table = super().read(X, y)
+        if isinstance(table.labels, StreamedLabels):  # a schema has made numbers of them
+            return table
         if table.labels.dtype.kind not in "biuf" or not np.isfinite(table.labels).all():
             raise DataError(
                 "The targets must be finite numbers. Leave out rows without a target by a rule "

@@ -17,8 +17,10 @@ from privet.models.inputs import refuse_unsound, table_shape, tell_clipped
 from privet.rows import Rows
 from privet.rows.arrays import block_rows, checked_rows, sound_sparse
 from privet.rows.ball import in_ball
+from privet.rows.chunks import Chunk
 from privet.rows.inside import in_domain
 from privet.rows.mapped import FeatureMap, MappedRows, mapped
+from privet.rows.streamed import StreamedTable
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,9 @@ class RowView:
 
     def scores(self, data: Any, coef: Array, intercept: Array) -> Array:
         """``<coef_k, features> + intercept_k`` of each row, shape (n, K)."""
+        if isinstance(data, StreamedTable):
+            parts = data.source.each(ChunkScores(self, coef, intercept))
+            return np.concatenate(parts)
         if self.feature_map is None:
             data = self.inside(sound_sparse(data) if issparse(data) else data)
             return _scores(coef, intercept, *in_ball(data, self.bound))
@@ -71,6 +76,19 @@ class RowView:
         starts = range(0, table_shape(data)[0], size)
         blocks = (mapped(self.feature_map, data[start : start + size]) for start in starts)
         return np.concatenate([_scores(coef, intercept, *block) for block in blocks])
+
+
+@dataclass(frozen=True)
+class ChunkScores:
+    """Scores of a chunk's rows, as a value that can be sent to whoever reads them."""
+
+    view: RowView
+    coef: Array
+    intercept: Array
+
+    def __call__(self, chunk: Chunk) -> Array:
+        """Shape (rows, K)."""
+        return self.view.scores(chunk.x, self.coef, self.intercept)
 
 
 def _scores(coef: Array, intercept: Array, features: Any, factors: Array | None) -> Array:

@@ -39,7 +39,8 @@ from privet.privacy import Budget, Event
 from privet.privacy.compose import together
 from privet.privacy.guarantee import MECHANISM
 from privet.rows.engine import Block, Parts
-from privet.rows.mapped import FeatureMap, MappedRows
+from privet.rows.mapped import FeatureMap, MapView
+from privet.rows.streamed import rows_of
 
 # Smaller numbers are zero: their squares would be too small to compute with exactly.
 TINY = 1e-150
@@ -263,7 +264,7 @@ class Standardization(Stage):
         self, budget: Budget, data: Any, codes: Codes, before: Mapping[str, Array]
     ) -> dict[str, Array]:
         """Noisy moments, then centers and scales in the columns' own units."""
-        rows = MappedRows(data, codes, MomentColumns(self.ranges))
+        rows = rows_of(data, codes, MapView(MomentColumns(self.ranges)))
         design = self.design(budget, rows.n)
         (total,) = rows.sum(_column_sums)
         means, squares = self._mean(budget).noisy(total / rows.n, design).reshape(2, -1)

@@ -30,7 +30,8 @@ from privet.models.standardize import TINY, Stage
 from privet.privacy import Budget
 from privet.rows.ball import in_ball
 from privet.rows.engine import Block, Parts
-from privet.rows.mapped import MappedRows
+from privet.rows.mapped import MapView
+from privet.rows.streamed import rows_of
 
 #: The constant beside the columns, in units of the norm bound. With rows of full length a larger
 #: one would take length from the columns; a smaller one could not move a boundary by its range.
@@ -138,7 +139,7 @@ class Whitening(Stage):
         self, budget: Budget, data: Any, codes: Codes, before: Mapping[str, Array]
     ) -> dict[str, Array]:
         """A noisy matrix, then its floored inverse root in units of the clipping norm."""
-        rows = MappedRows(data, codes, self.rows)
+        rows = rows_of(data, codes, MapView(self.rows))
         design = self.design(budget, rows.n)
         (total,) = rows.sum(_outer_products)
         noisy = self._mean(budget).noisy(half_vector(total / rows.n), design)

@@ -31,8 +31,11 @@ DENSE_ENTRIES = 1 << 15  # of a sparse table made dense at a time
 
 
 def block_rows(m: int) -> int:
-    """Rows per dense block of ``m`` columns: public, since sums round by it."""
-    return max(256, min(MOST_BLOCK_ROWS, BLOCK_ENTRIES // m))
+    """Rows per dense block of ``m`` columns: public, since sums round by it.
+
+    A power of two, so that tables that are read in parts are cut into the same blocks.
+    """
+    return 1 << (max(256, min(MOST_BLOCK_ROWS, BLOCK_ENTRIES // m)).bit_length() - 1)
 
 
 @dataclass(frozen=True)

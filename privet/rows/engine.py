@@ -71,6 +71,10 @@ class Rows(ABC):
         With ``stride > 1`` only about one row in ``stride`` is visited: a cheap model of the whole
         for preconditioners, which a certificate never rests on.
         """
+        return tuple(total.value for total in self.totals(kernel, *args, stride=stride))
+
+    def totals(self, kernel: Kernel, *args: Any, stride: int = 1) -> list[Compensated]:
+        """The sums with what they have lost, for whoever adds them to others."""
         totals: list[Compensated] = []
         for block, targets in self.blocks(stride):
             parts = kernel(block, targets, *args)
@@ -79,7 +83,15 @@ class Rows(ABC):
                 total.add(part)
         if not totals:
             raise ValueError("Rows must hold at least one row.")
-        return tuple(total.value for total in totals)
+        return totals
+
+    def aim(self, tolerance: float) -> None:
+        """Hear which gradient norm is to be reached; for engines that show their progress."""
+        del tolerance
+
+    def note(self, gradient_norm: float) -> None:
+        """Hear how far it is; the number is private and is for the curator's eyes only."""
+        del gradient_norm
 
 
 class RoughRows(Rows):
@@ -112,3 +124,8 @@ class Compensated:
         grown = self.value + due
         self._lost = (grown - self.value) - due
         self.value = grown
+
+    def merge(self, other: Compensated) -> None:
+        """Add another sum with what it has lost: the grouping of the parts does not matter."""
+        self.add(other.value)
+        self.add(-other._lost)

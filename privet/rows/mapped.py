@@ -10,6 +10,7 @@ released before.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -79,6 +80,17 @@ class MappedRows(Rows):
             self._kept[place] = block
             self._free -= features.nbytes
         return block
+
+
+@dataclass(frozen=True)
+class MapView:
+    """Rows seen through a map, as a value that can be sent to whoever reads them."""
+
+    feature_map: FeatureMap
+
+    def __call__(self, x: Any, codes: Targets) -> MappedRows:
+        """The mapped rows."""
+        return MappedRows(x, codes, self.feature_map)
 
 
 def mapped(feature_map: FeatureMap, x: Any) -> tuple[Array, Array | None]:

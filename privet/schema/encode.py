@@ -8,15 +8,16 @@ dropped.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from privet._types import Flags
+from privet._types import Codes, Flags
 from privet.errors import DeclarationError
-from privet.schema.cells import Cells
-from privet.schema.columns import Label
+from privet.schema.cells import Cells, lookup
+from privet.schema.columns import Categorical, Label
 from privet.schema.declarations import Declarations, unit_factor
 from privet.schema.persons import Allowance
 from privet.schema.tables import Batch, OpenTable, open_table
@@ -93,6 +94,50 @@ def encode_features(schema: Declarations, table: Any, dtype: DTypeLike) -> NDArr
     for batch in opened.batches(list(schema.columns)):
         _write(schema, batch, x.take(len(batch)))
     return x.finished()
+
+
+@dataclass(frozen=True)
+class ChunkEncoder:
+    """Encodes batches of a table that is read in parts, each row by itself.
+
+    ``label``: with each row's label; without one, for prediction, all are at place 0. ``group``
+    names a categorical column whose places are wanted beside the features.
+    """
+
+    schema: Declarations
+    label: bool = True
+    group: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.label and self.schema.person is not None:
+            raise DeclarationError(
+                "A schema that bounds the rows of a person needs the table in memory: a person's "
+                "rows may lie anywhere in it. Pass the table to one machine that holds it (engine "
+                "'memory'), or make a table with one row for each person."
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        return [*self.schema.columns, *([self.schema.label.name] if self.label else [])]
+
+    def __call__(self, batch: Batch) -> tuple[NDArray[Any], NDArray[Any], Codes]:
+        """Features, places of the labels, places of the groups (none: 0)."""
+        x = np.zeros((len(batch), self.schema.width))
+        _write(self.schema, batch, x)
+        codes: NDArray[Any] = np.zeros(len(batch), dtype=np.intp)
+        groups: Codes = codes
+        if self.label:
+            label = self.schema.label
+            found, constant = _labels(label, batch.cells(label.name))
+            x[constant] = 0.0
+            codes = np.where(constant, label.missing_code, found).astype(label.code_type)
+        if self.group is not None:
+            column = self.schema.columns[self.group]
+            assert isinstance(column, Categorical)
+            places = batch.cells(self.group).codes(lookup(column.categories))
+            groups = np.where(places < 0, len(column.categories), places)
+        return x, codes, groups
 
 
 def _features(schema: Declarations, table: OpenTable, dtype: DTypeLike) -> _Growing:

@@ -100,6 +100,8 @@ def open_table(table: Any, file: FileFormat | None = None) -> OpenTable:
 
     ``file`` says how a CSV file is written.
     """
+    if isinstance(table, OpenTable):
+        return table
     if isinstance(table, Mapping):
         return _open_frame(_framed(table))
     if not isinstance(table, str | Path):
@@ -149,13 +151,13 @@ def _open_frame(table: Any) -> OpenTable:
         ) from None
 
     def batches(names: list[str]) -> Iterator[Batch]:
-        eager = _collected(frame.select(*names)) if lazy else frame
+        eager = collected(frame.select(*names)) if lazy else frame
         return (Batch(eager[i : i + BATCH]) for i in range(0, len(eager), BATCH))
 
     return OpenTable(types, None if lazy else len(frame), batches)
 
 
-def _collected(frame: Any) -> Any:
+def collected(frame: Any) -> Any:
     """A lazy table's rows; what its engine says of a row it cannot compute is not passed on."""
     try:
         return frame.collect()
@@ -169,7 +171,7 @@ def _collected(frame: Any) -> Any:
 # -- files -------------------------------------------------------------------------------------
 
 
-def _typed(schema: Any) -> dict[str, Any]:
+def typed(schema: Any) -> dict[str, Any]:
     """Columns of an Arrow schema with their narwhals types."""
     import narwhals.stable.v2 as nw
 
@@ -209,7 +211,7 @@ def _open_parquet(path: Path) -> OpenTable:
         options = {"read_dictionary": words, "pre_buffer": False, "buffer_size": 1 << 20}
         return _checked(lambda: pa.parquet.ParquetFile(path, **options), names)
 
-    return OpenTable(_typed(schema), n, batches)
+    return OpenTable(typed(schema), n, batches)
 
 
 def _open_csv(path: Path, declared: FileFormat) -> OpenTable:
@@ -225,4 +227,4 @@ def _open_csv(path: Path, declared: FileFormat) -> OpenTable:
             yield Batch(nw.from_native(table, eager_only=True), declared.decimal)
 
     types = dict.fromkeys(file.named, nw.String())
-    return OpenTable(types, None, batches, lambda: _typed(file.guessed()), file.separator)
+    return OpenTable(types, None, batches, lambda: typed(file.guessed()), file.separator)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from sklearn.base import clone
 
 from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.models import PrivateLinearClassifier
+from privet.rows.chunks import Chunk
+from privet.rows.streamed import StreamedTable
 
 #: Parameters of the estimator by name.
 Candidate = dict[str, Any]
@@ -152,6 +155,20 @@ def released_fit(model: PrivateLinearClassifier, x: Any, y: Any) -> PrivateLinea
     return fitted
 
 
-def mistakes(model: PrivateLinearClassifier, x: Any, y: NDArray[Any]) -> int:
+def mistakes(model: PrivateLinearClassifier, x: Any, y: Any) -> int:
     """Wrong predictions: one row changes it by one at most."""
-    return int((model.predict(x) != y).sum())
+    if isinstance(x, StreamedTable):
+        return sum(x.source.each(ChunkMistakes(model, y.classes)))
+    return int((model.predict(x) != np.asarray(y)).sum())
+
+
+@dataclass(frozen=True)
+class ChunkMistakes:
+    """Wrong predictions of a released model for a chunk's rows."""
+
+    model: PrivateLinearClassifier
+    classes: NDArray[Any]
+
+    def __call__(self, chunk: Chunk) -> int:
+        """How many."""
+        return int((self.model.predict(chunk.x) != self.classes[chunk.codes]).sum())

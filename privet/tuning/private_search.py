@@ -281,7 +281,8 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
     ) -> list[PrivateLinearClassifier]:
         """Each model trained on its rows, side by side; every fit draws its own noise."""
         jobs = (
-            delayed(released_fit)(model, rows.x[part], rows.y[part])
+            # in the table's order, as a table that is read in parts has them
+            delayed(released_fit)(model, rows.x[np.sort(part)], rows.y[np.sort(part)])
             for model, part in zip(models, parts, strict=True)
         )
         # max_nbytes: rows are not to be written into temporary files for other processes

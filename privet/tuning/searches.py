@@ -235,7 +235,7 @@ class RandomStoppingSearch(PrivateSearch[StoppingDesign]):
         models = self._models(rows, [candidates[i] for i in chosen], budgets)
         fitted = self._fitted(models, rows, [train] * len(chosen))
         x, y = self._public() or (rows.x[validate], rows.y[validate])
-        counts = [mistakes(model, x, np.asarray(y)) for model in fitted]
+        counts = [mistakes(model, x, y) for model in fitted]
         scores = design.scores(counts, randomness)
         best = int(np.argmin(scores))
         return Chosen(chosen[best], fitted[best], 1.0 - float(scores[best]) / len(y))
@@ -328,7 +328,7 @@ class PublicSearch(PrivateSearch[SearchDesign]):
         models = self._models(rows, candidates, design.fits)
         fitted = self._fitted(models, rows, [np.arange(rows.n)] * m)
         x, y = self._rows()
-        counts = [mistakes(model, x, np.asarray(y)) for model in fitted]
+        counts = [mistakes(model, x, y) for model in fitted]
         self.scores_ = [1.0 - count / len(y) for count in counts]
         best = int(np.argmin(counts))
         return Chosen(best, fitted[best], self.scores_[best])

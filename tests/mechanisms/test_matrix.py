@@ -16,7 +16,7 @@ from scipy.stats import chi2, gamma
 
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.losses.second_moments import joint_bound
-from privet.mechanisms.matrix import SecondMoments, half_vector, symmetric, triangle
+from privet.mechanisms.matrix import SecondMoments, half_vector, pair, symmetric, triangle
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.kinds import event_from_json
 from privet.randomness import InsecureSeed, SystemRandomness
@@ -287,7 +287,7 @@ def test_the_sums_are_the_matrices(loss: Loss) -> None:
     y = loss.targets(rng.integers(0, loss.classes, 60))
     theta = rng.normal(size=3 * loss.scores)
     rows = checked_rows(x, y, norm_bound=1.0)
-    hessian, covariance = rows.sum(moments(loss, ZCDP(1.0)).pair, theta)
+    hessian, covariance = rows.sum(pair, moments(loss, ZCDP(1.0)).risk, theta)
     z = x @ theta.reshape(loss.scores, 3).T
     g, h = loss.gradient(z, y), loss.hessian(z, y)
     full = np.einsum("ik,im->ikm", g, x).reshape(60, -1)

@@ -176,7 +176,7 @@ def test_a_tolerance_below_rounding_stalls_instead_of_running_on(solver: Any) ->
     objective = Objective(risk, rows, np.full((1, rows.m), 1e-3))
     ends = solver(objective, 1e-30, 100_000)
     assert ends.statuses == [Status.STALLED]
-    assert objective.tally.passes < 1_000
+    assert objective.tally.passes < 5_000
     assert np.linalg.norm(ends.gradients[0]) < 1e-15
 
 

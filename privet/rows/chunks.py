@@ -1,0 +1,321 @@
+"""What a task sees of a table that is read in parts, here or on another machine.
+
+    chunk     consecutive encoded rows, cut by their number in the whole table
+    unit      consecutive chunks that one task reads: where they lie, or the rows themselves
+    job       what is computed from the chunks of a unit; it holds neither budget nor noise
+    answer    the job's value, with the rows that were counted and a checksum of what was read
+
+A unit can be read again anywhere, so a lost task is simply done anew. Whoever adds up answers
+takes one for each unit, by its place: a task that ran twice is never added twice.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet._types import Codes, Flags
+from privet.errors import DataError, quietly
+from privet.rows.blas import one_thread
+from privet.rows.engine import Compensated, Kernel, Rows
+
+#: Rows of a chunk: a power of two, so that whole blocks fit in, of about this many entries.
+CHUNK_ENTRIES = 1 << 21
+MOST_CHUNK_ROWS, LEAST_CHUNK_ROWS = 1 << 16, 1 << 12
+CHANGED = (
+    "The table changed while it was read: {what}. Nothing was released. Let nobody write to the "
+    "files during a fit, and start again."
+)
+
+
+def chunk_rows(d: int) -> int:
+    """Rows in a chunk of ``d`` encoded columns: public, since sums round by it."""
+    wanted = max(LEAST_CHUNK_ROWS, min(MOST_CHUNK_ROWS, CHUNK_ENTRIES // max(d, 1)))
+    return 1 << (wanted.bit_length() - 1)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Encoded rows from number ``start`` on, their labels' codes, and their groups' if asked.
+
+    A code is the label's place among the schema's classes, or the number that is to be predicted.
+    """
+
+    start: int
+    x: NDArray[Any]
+    codes: NDArray[Any]
+    groups: Codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def taken(self, start: int, which: slice | Flags) -> Chunk:
+        """Some of the rows, now from number ``start`` on."""
+        return Chunk(start, self.x[which], self.codes[which], self.groups[which])
+
+    @property
+    def checksum(self) -> int:
+        """The sum of all bits as whole numbers modulo 2^64, the same in any order of summation."""
+        found = [
+            int(np.ascontiguousarray(part).reshape(-1).view(np.uint64).sum(dtype=np.uint64))
+            for part in (self.x, self.codes, self.groups)
+        ]
+        return (found[0] + 3 * found[1] + 5 * found[2]) % (1 << 64)
+
+
+class Unit(ABC):
+    """Where consecutive rows are; small enough to be sent, unless it holds the rows themselves."""
+
+    start: int
+    rows: int
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, read anew."""
+
+
+@dataclass(frozen=True)
+class HeldUnit(Unit):
+    """Chunks in memory."""
+
+    held: tuple[Chunk, ...]
+    start: int
+    rows: int
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The same chunks every time."""
+        return iter(self.held)
+
+
+@dataclass(frozen=True)
+class ThinnedUnit(Unit):
+    """The rows of another unit whose numbers are multiples of ``stride``."""
+
+    whole: Unit
+    stride: int
+    start: int
+    rows: int
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Thinned chunks, without empty ones."""
+        for chunk in self.whole.chunks():
+            number = -(-chunk.start // self.stride)
+            first = number * self.stride - chunk.start
+            if first < len(chunk):
+                yield chunk.taken(number, slice(first, None, self.stride))
+
+
+@dataclass(frozen=True)
+class ChosenUnit(Unit):
+    """The rows of another unit that ``bits`` choose, one bit for each row."""
+
+    whole: Unit
+    bits: NDArray[np.uint8]
+    start: int
+    rows: int
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Chosen rows of each chunk, without empty ones."""
+        flags = np.unpackbits(self.bits, count=self.whole.rows).astype(np.bool_)
+        number = self.start
+        for chunk in self.whole.chunks():
+            first = chunk.start - self.whole.start
+            mine = flags[first : first + len(chunk)]
+            count = int(mine.sum())
+            if count:
+                yield chunk.taken(number, mine)
+            number += count
+
+
+@dataclass(frozen=True)
+class Thin:
+    """One row in ``stride``, by the rows' numbers."""
+
+    stride: int
+
+    def place(self, start: int, rows: int) -> tuple[int, int]:
+        """Where the rows that stay begin among themselves, and how many they are."""
+        first = -(-start // self.stride)
+        return first, -(-(start + rows) // self.stride) - first
+
+    def __call__(self, unit: Unit) -> Unit:
+        """The thinned unit."""
+        return ThinnedUnit(unit, self.stride, *self.place(unit.start, unit.rows))
+
+
+@dataclass(frozen=True)
+class Choose:
+    """Rows by one bit for each, from number ``start`` on among those that stay."""
+
+    bits: NDArray[np.uint8]
+    start: int
+    rows: int
+
+    def __call__(self, unit: Unit) -> Unit:
+        """The chosen rows of the unit."""
+        return ChosenUnit(unit, self.bits, self.start, self.rows)
+
+
+# -- jobs ----------------------------------------------------------------------------------------
+
+
+class View(Protocol):
+    """Encoded rows and the codes of their labels as an algorithm sees them."""
+
+    def __call__(self, x: NDArray[Any], codes: NDArray[Any]) -> Rows:
+        """Rows in memory, each a function of itself and of what is public."""
+
+
+class Job(Protocol):
+    """What is computed from the chunks of a unit; values of consecutive units can be joined."""
+
+    def __call__(self, chunks: Iterable[Chunk]) -> Any:
+        """The value for one unit."""
+
+    def joined(self, values: Iterable[Any]) -> Any:
+        """The value for several units."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """A kernel's sums over blocks, with what they have lost to rounding."""
+
+    view: View
+    kernel: Kernel
+    args: tuple[Any, ...]
+    rough: bool = False
+
+    def __call__(self, chunks: Iterable[Chunk]) -> list[Compensated]:
+        """Compensated sums over all blocks of all chunks."""
+        return self.joined(self._one(chunk) for chunk in chunks)
+
+    def _one(self, chunk: Chunk) -> list[Compensated]:
+        with quietly():
+            rows = self.view(chunk.x, chunk.codes)
+        rows = rows.rough() if self.rough else rows
+        return rows.totals(self.kernel, *self.args)
+
+    def joined(self, values: Iterable[list[Compensated]]) -> list[Compensated]:
+        """One sum; nothing where there were no rows."""
+        found: list[Compensated] = []
+        for value in values:
+            if value and not found:
+                found = [Compensated(each.value.shape) for each in value]
+            for total, part in zip(found, value, strict=True) if value else ():
+                total.merge(part)
+        return found
+
+
+@dataclass(frozen=True)
+class EachChunk:
+    """A function's values for the chunks, in their order."""
+
+    function: Callable[[Chunk], Any]
+
+    def __call__(self, chunks: Iterable[Chunk]) -> list[Any]:
+        """A list with one value for each chunk."""
+        return [self.function(chunk) for chunk in chunks]
+
+    def joined(self, values: Iterable[list[Any]]) -> list[Any]:
+        """One list after the other."""
+        return [each for value in values for each in value]
+
+
+# -- answers -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What was read of a unit: its first row's number, how many rows, and a checksum."""
+
+    start: int
+    rows: int
+    checksum: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A job's value for consecutive units, and what was read of each."""
+
+    facts: tuple[Fact, ...]
+    value: Any
+
+
+class _Counted:
+    """Chunks that are counted as they pass; a gap between them is refused."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit, self.rows, self.checksum = unit, 0, 0
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for chunk in self._unit.chunks():
+            if chunk.start != self._unit.start + self.rows:
+                raise DataError(CHANGED.format(what="rows are missing from its middle"))
+            self.rows += len(chunk)
+            self.checksum = (self.checksum + chunk.checksum) % (1 << 64)
+            yield chunk
+
+
+def answer(unit: Unit, job: Job) -> Answer:
+    """Read a unit and compute; what every engine calls, wherever it does."""
+    counted = _Counted(unit)
+    value = job(counted)
+    return Answer((Fact(unit.start, counted.rows, counted.checksum),), value)
+
+
+def joined(job: Job, answers: Sequence[Answer]) -> Answer:
+    """Answers of consecutive units as one: a step of a tree of sums."""
+    facts = tuple(fact for each in answers for fact in each.facts)
+    return Answer(facts, job.joined([each.value for each in answers]))
+
+
+def held(unit: Unit) -> HeldUnit:
+    """A unit with its rows in memory, copied out of what they were cut from."""
+    chunks = tuple(
+        Chunk(each.start, np.array(each.x), each.codes.copy(), each.groups.copy())
+        for each in unit.chunks()
+    )
+    return HeldUnit(chunks, unit.start, unit.rows)
+
+
+#: For a worker of another process, which has no caller that holds BLAS to one thread.
+remote_answer = one_thread(answer)
+
+
+def cut(
+    encoded: Iterator[tuple[NDArray[Any], NDArray[Any], Codes]], start: int, size: int
+) -> Iterator[Chunk]:
+    """Batches of any length as chunks that end at multiples of ``size``, the last one at its end.
+
+    A batch that is a chunk already is passed on without a copy.
+    """
+    waiting: list[Chunk] = []
+    number = start
+    for x, codes, groups in encoded:
+        batch = Chunk(number + sum(map(len, waiting)), x, codes, groups)
+        while len(batch):
+            room = size - number % size - sum(map(len, waiting))
+            waiting.append(batch.taken(batch.start, slice(None, room)))
+            if len(batch) < room:
+                break
+            yield _together(number, waiting)
+            number, waiting = number + size - number % size, []
+            batch = batch.taken(number, slice(room, None))
+    if waiting:
+        yield _together(number, waiting)
+
+
+def _together(start: int, parts: list[Chunk]) -> Chunk:
+    if len(parts) == 1:
+        return parts[0]
+    return Chunk(
+        start,
+        np.concatenate([part.x for part in parts]),
+        np.concatenate([part.codes for part in parts]),
+        np.concatenate([part.groups for part in parts]),
+    )

@@ -1,0 +1,92 @@
+"""The same sums on a Dask cluster: a scheduler's address, a client, or workers started here.
+
+Units are read and encoded where the workers are, so the paths must be the same there. Where the
+whole table fits into the workers' memory, its chunks stay in it between passes. A pass is one round
+trip: a task for each unit, then a tree of sums; the driver receives a few of them. A lost worker's
+units are read again by others, and each answer is taken once, by its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from privet.errors import DataError, MissingExtra, PrivetError
+from privet.rows.chunks import Answer, Job, Unit, held, joined, remote_answer
+from privet.rows.threads import Engine, usable_cores
+
+#: Answers that are joined by one task: the tree of 10,000 units has three levels.
+FAN_IN = 16
+#: The share of the workers' memory that a table may take between passes.
+MOST_OF_MEMORY = 0.5
+LOST = (
+    "The Dask cluster did not finish the pass ({kind}). Nothing was released; a charge to a "
+    "ledger stands. Look at the workers' logs and start again."
+)
+
+
+class DaskEngine(Engine):
+    """Workers of a Dask cluster; they see sums' coefficients, and neither budget nor noise."""
+
+    def __init__(self, scheduler: Any = None, workers: int | None = None) -> None:
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise MissingExtra("The engine 'dask' needs distributed, the extra 'dask'.") from error
+        if isinstance(scheduler, Client):
+            self.client: Any = scheduler
+        elif scheduler is not None:
+            self.client = Client(scheduler)  # type: ignore[no-untyped-call]
+        else:
+            count = workers or usable_cores()
+            cluster = LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=count, threads_per_worker=1, dashboard_address=None, processes=True
+            )
+            self.client = Client(cluster)  # type: ignore[no-untyped-call]
+        self.name = "a Dask cluster"
+        self.persisted = False
+
+    def placed(self, units: Sequence[Unit], d: int) -> Sequence[Any]:
+        """The units, or where their rows are kept; by how much memory the workers have."""
+        needed = sum(unit.rows for unit in units) * (d + 2) * 8
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        room = sum(worker["memory_limit"] or 0 for worker in workers)
+        self.persisted = needed <= MOST_OF_MEMORY * room
+        return self._kept(held, units) if self.persisted else units
+
+    def run(self, handles: Sequence[Any], job: Job) -> Iterator[Answer]:
+        """A task for each unit, then tasks that join them until few are left."""
+        sent = self.client.scatter(job, broadcast=True, hash=False)
+        level = [self._submit(remote_answer, each, sent) for each in handles]
+        while len(level) > FAN_IN:
+            groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
+            level = [self._submit(joined, sent, group) for group in groups]
+        for future in level:
+            yield self._result(future)
+
+    def derived(
+        self, handles: Sequence[Any], functions: Sequence[Callable[[Unit], Unit]], *, keep: bool
+    ) -> Sequence[Any]:
+        """Functions of the units on the workers that have them."""
+        pairs = zip(functions, handles, strict=True)
+        made = [self._submit(function, handle) for function, handle in pairs]
+        return self._kept(held, made) if keep else made
+
+    def _kept(self, function: Callable[[Any], Any], handles: Sequence[Any]) -> list[Any]:
+        return [self._submit(function, handle) for handle in handles]
+
+    def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        # pure=False: a key of its own, so that no earlier answer is mistaken for this one
+        return self.client.submit(function, *args, pure=False)
+
+    def _result(self, future: Any) -> Answer:
+        """An answer; what a worker says of a row is not passed on, Privet's own errors are."""
+        try:
+            found = future.result()
+        except PrivetError:
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+        else:
+            return found  # type: ignore[no-any-return]
+        raise DataError(LOST.format(kind=kind))  # outside of the handler, which may quote a row

@@ -1,0 +1,141 @@
+"""``stream``: a raw table that is too large to be held, and who is to read it.
+
+    fit_table(model, schema, "folder/")                            this machine, in parts
+    fit_table(model, schema, stream("people.csv"))                 the same
+    fit_table(model, schema, stream("folder/", engine="dask", scheduler="tcp://host:8786"))
+
+A folder is read in parts whether or not it is said. Everything that takes a raw table takes these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privet.errors import DataError, DeclarationError
+from privet.rows.chunks import Unit
+from privet.rows.parquet import ENDINGS, open_parquet, parquet_paths, parquet_units
+from privet.rows.sequential import csv_paths, csv_units, frame_units
+from privet.rows.streamed import Source, StreamedLabels, StreamedTable
+from privet.rows.threads import Engine, Threads
+from privet.schema.encode import ChunkEncoder
+from privet.schema.file_format import FileFormat
+from privet.schema.schema import Schema
+from privet.schema.tables import Batch, OpenTable, open_table
+
+ENGINES = ("threads", "dask", "spark")
+
+
+@dataclass(frozen=True)
+class RawStream:
+    """A raw table with the engine that reads it in parts."""
+
+    table: Any
+    engine: Engine
+
+    @property
+    def path(self) -> Path | None:
+        """The file or folder, if it is one."""
+        return Path(self.table) if isinstance(self.table, str | Path) else None
+
+    @property
+    def name(self) -> str:
+        """What to call it on a terminal."""
+        return "the table" if self.path is None else self.path.name
+
+    def opened(self, written: FileFormat | None = None) -> OpenTable:
+        """Its columns with their types; ``written`` says how CSV files are."""
+        path = self.path
+        if path is None or not path.is_dir():
+            return open_table(self.table, written)
+        if parquet_paths(path):
+            return open_parquet(path)[1]
+        files = [open_table(each, written) for each in csv_paths(path)]
+        if not files:
+            raise DataError(f"The folder {str(path)!r} holds no Parquet or CSV file.")
+
+        def batches(names: list[str]) -> Iterator[Batch]:
+            for file in files:
+                yield from file.batches(names)
+
+        return replace(files[0], source=batches)
+
+    def source(self, encoder: ChunkEncoder) -> Source:
+        """The table in units, encoded where they are read."""
+        units, width = self._units(encoder), encoder.schema.width
+        places = tuple((unit.start, unit.rows) for unit in units)
+        return Source(self.engine.placed(units, width), places, width, self.engine)
+
+    def _units(self, encoder: ChunkEncoder) -> list[Unit]:
+        path = self.path
+        if path is None:
+            return frame_units(self.table, encoder)
+        if not path.exists():
+            raise DataError(f"There is no file or folder {str(path)!r}.")
+        if path.suffix.lower() in ENDINGS or (path.is_dir() and parquet_paths(path)):
+            files, opened = open_parquet(path, encoder.names)
+            opened.require(encoder.names)
+            return parquet_units(files, encoder)
+        self.opened(encoder.schema.file).require(encoder.names)
+        return csv_units(path, encoder)
+
+    def encoded(self, schema: Schema, group: str | None = None) -> tuple[Any, Any]:
+        """What stands for the features and the labels of the table."""
+        source = self.source(ChunkEncoder(schema, group=group))
+        classes = np.zeros(0)
+        if schema.classes is not None:
+            classes = schema.label.decode(np.arange(len(schema.classes)))
+        return StreamedTable(source), StreamedLabels(classes, source.n)
+
+
+def stream(
+    table: Any, *, engine: str = "threads", scheduler: Any = None, workers: int | None = None
+) -> RawStream:
+    """A raw table that is read in parts, in every pass anew.
+
+    Parameters
+    ----------
+    table : path, DuckDB relation, Polars lazy frame or data frame
+        A Parquet or CSV file, or a folder of them.
+    engine : "threads", "dask" or "spark", default "threads"
+        Who reads it: threads of this process, or a cluster, which must see the same paths.
+    scheduler : str or client, default None
+        Address of a Dask scheduler or Spark master, or a Dask client or Spark session; None starts
+        a cluster on this machine.
+    workers : int, default None
+        Threads of this process, or workers of a cluster that is started; None: one for each core.
+
+    Returns
+    -------
+    RawStream
+        For ``fit_table``, ``evaluate``, ``confidence_intervals``, ``fit_with_intervals`` and
+        ``predict_to``.
+    """
+    if isinstance(table, RawStream):
+        table = table.table
+    if engine == "threads":
+        if scheduler is not None:
+            raise DeclarationError("scheduler is for the engines 'dask' and 'spark'.")
+        return RawStream(table, Threads(workers))
+    if engine == "dask":
+        from privet.rows.dask import DaskEngine
+
+        return RawStream(table, DaskEngine(scheduler, workers))
+    if engine == "spark":
+        from privet.rows.spark import SparkEngine
+
+        return RawStream(table, SparkEngine(scheduler, workers))
+    raise DeclarationError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}.")
+
+
+def as_stream(table: Any) -> RawStream | None:
+    """The table as one that is read in parts, where it says so or is a folder; else None."""
+    if isinstance(table, RawStream):
+        return table
+    if isinstance(table, str | Path) and Path(table).is_dir():
+        return RawStream(table, Threads())
+    return None

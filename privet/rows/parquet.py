@@ -1,0 +1,246 @@
+"""Parquet files as units: a file, a folder, or a folder of folders named ``column=value`` (hive).
+
+The order of the rows is that of the paths, then of the rows in a file. Units begin where row groups
+do, as nearly as chunks allow: the rows before a chunk's first one in its row group are decoded for
+nothing, and they are fewer than a chunk has. A file is known by its size and time of change, which
+every unit looks at again before it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from privet._types import Codes
+from privet._untrusted import refuse_special
+from privet.errors import DataError
+from privet.rows.chunks import CHANGED, Chunk, Unit, chunk_rows, cut
+from privet.schema.encode import ChunkEncoder
+from privet.schema.file_format import pyarrow
+from privet.schema.tables import BATCH, Batch, OpenTable, typed
+
+ENDINGS = (".parquet", ".pq")
+#: Chunks that one task reads, about: enough work to be worth a task, little to be done again.
+UNIT_CHUNKS = 8
+#: What hive writes in the place of a missing value.
+NOTHING = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class ParquetPart:
+    """Row groups of one file, and how many of their rows are taken after how many are skipped."""
+
+    path: str
+    known: tuple[int, int]  # size and time of change
+    groups: tuple[int, ...]
+    skip: int
+    rows: int
+    words: tuple[str, ...]  # columns of text
+    named: tuple[tuple[str, str], ...]  # values that the folders' names give
+
+    def batches(self, names: list[str], size: int) -> Iterator[Batch]:
+        """The rows with these columns; a reader's complaint is passed on without what it quotes."""
+        import narwhals.stable.v2 as nw
+
+        pa, left, skip = pyarrow(), self.rows, self.skip
+        self._refuse_changed()
+        try:
+            with _opened(self.path, self.words) as file:
+                there = [name for name in names if name in file.schema_arrow.names]
+                for batch in file.iter_batches(
+                    size, row_groups=list(self.groups), columns=there, use_threads=False
+                ):
+                    taken = batch.slice(skip, left)
+                    skip, left = max(0, skip - len(batch)), left - len(taken)
+                    if len(taken):
+                        whole = self._with_named(pa.Table.from_batches([taken]), names)
+                        yield Batch(nw.from_native(whole, eager_only=True))
+                    if not left:
+                        break
+        except (pa.ArrowException, OSError, UnicodeError):
+            left = -1
+        if left < 0:  # outside of the handler, which may quote a cell
+            name = Path(self.path).name
+            raise DataError(f"The Parquet file {name!r} cannot be read to its end: it is damaged.")
+        self._refuse_changed()
+
+    def _with_named(self, table: Any, names: list[str]) -> Any:
+        pa = pyarrow()
+        for name, value in self.named:
+            if name in names:
+                cell = None if value == NOTHING else value
+                column = pa.array([cell] * len(table), pa.string())
+                table = table.append_column(name, column.dictionary_encode())
+        return table
+
+    def _refuse_changed(self) -> None:
+        if mark_of(self.path) != self.known:
+            what = f"the file {Path(self.path).name!r} is not what it was when it was opened"
+            raise DataError(CHANGED.format(what=what))
+
+
+@dataclass(frozen=True)
+class ParquetUnit(Unit):
+    """Consecutive rows in one file or several."""
+
+    start: int
+    rows: int
+    parts: tuple[ParquetPart, ...]
+    encoder: ChunkEncoder
+    size: int  # rows of a chunk
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, decoded and encoded a chunk at a time."""
+        return cut(self._encoded(), self.start, self.size)
+
+    def _encoded(self) -> Iterator[tuple[Any, Any, Codes]]:
+        for part in self.parts:
+            for batch in part.batches(self.encoder.names, self.size):
+                yield self.encoder(batch)
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    """What a footer says, and what the folders on the way to the file do."""
+
+    path: Path
+    known: tuple[int, int]
+    groups: tuple[int, ...]  # rows of each row group
+    schema: Any
+    named: tuple[tuple[str, str], ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Columns of text."""
+        return tuple(field.name for field in self.schema if _kind(field.type) == "text")
+
+
+def parquet_paths(path: Path) -> list[Path]:
+    """The file itself, or all files of a folder and the folders in it, in the order of names."""
+    if not path.is_dir():
+        return [path]
+    inside = (each for each in path.rglob("*") if each.suffix.lower() in ENDINGS)
+    return sorted(each for each in inside if not _hidden(each.relative_to(path)))
+
+
+def open_parquet(
+    path: Path, names: Sequence[str] | None = None
+) -> tuple[list[ParquetFile], OpenTable]:
+    """Footers of all files, and their columns; no row is read.
+
+    ``names`` (default: all columns) must have one type in all files.
+    """
+    files = [_footer(each, path) for each in parquet_paths(path)]
+    if not files:
+        raise DataError(f"The folder {str(path)!r} holds no Parquet file.")
+    types = typed(files[0].schema)
+    for file in files[1:]:
+        _refuse_other_columns(files[0], file, names)
+    types |= typed(pyarrow().schema([(name, pyarrow().string()) for name, _ in files[0].named]))
+    rows = sum(sum(file.groups) for file in files)
+
+    def batches(names: list[str]) -> Iterator[Batch]:
+        for part in _parts(files, 0, rows):
+            yield from part.batches(names, BATCH)
+
+    return files, OpenTable(types, rows, batches)
+
+
+def parquet_units(files: Sequence[ParquetFile], encoder: ChunkEncoder) -> list[Unit]:
+    """All rows in units that begin near the beginnings of row groups."""
+    size, edges, start = chunk_rows(encoder.schema.width), [0], 0
+    n = sum(sum(file.groups) for file in files)
+    for file in files:
+        for rows in file.groups:
+            edge = -(-start // size) * size
+            if edge - edges[-1] >= UNIT_CHUNKS * size and edge < n:
+                edges.append(edge)
+            start += rows
+    pairs = zip(edges, [*edges[1:], n], strict=True)
+    return [
+        ParquetUnit(first, last - first, _parts(files, first, last), encoder, size)
+        for first, last in pairs
+        if last > first
+    ]
+
+
+def _parts(files: Sequence[ParquetFile], first: int, last: int) -> tuple[ParquetPart, ...]:
+    """Where the rows from ``first`` to ``last`` are."""
+    found, start = [], 0
+    for file in files:
+        groups, before, end = [], None, start
+        for number, rows in enumerate(file.groups):
+            if end + rows > first and end < last and rows:
+                groups.append(number)
+                before = end if before is None else before
+            end += rows
+        if before is not None:
+            skip = max(0, first - before)
+            rows = min(last, end) - max(first, before)
+            place = str(file.path), file.known, tuple(groups), skip, rows
+            found.append(ParquetPart(*place, file.words, file.named))
+        start = end
+    return tuple(found)
+
+
+def _hidden(path: Path) -> bool:
+    """Whether a name on the way says that it is no data: ``_delta_log``, ``.part``."""
+    return any(name.startswith(("_", ".")) for name in path.parts)
+
+
+def mark_of(path: str | Path) -> tuple[int, int]:
+    """Size and time of change of a file; something else where there is none."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns
+
+
+def _opened(path: str | Path, words: tuple[str, ...]) -> Any:
+    """A Parquet file whose columns of text arrive as dictionaries; no row group is ever whole."""
+    options = {"read_dictionary": list(words), "pre_buffer": False, "buffer_size": 1 << 20}
+    return pyarrow().parquet.ParquetFile(path, **options)
+
+
+def _kind(kind: Any) -> str:
+    """A type as files are compared by it: text is text, as a dictionary or not."""
+    value = kind.value_type if pyarrow().types.is_dictionary(kind) else kind
+    return "text" if str(value) in ("string", "large_string") else str(value)
+
+
+def _footer(path: Path, root: Path) -> ParquetFile:
+    pa = pyarrow()
+    refuse_special(path)
+    known = mark_of(path)
+    try:
+        with pa.parquet.ParquetFile(path) as file:
+            facts, schema = file.metadata, file.schema_arrow
+            groups = tuple(facts.row_group(i).num_rows for i in range(facts.num_row_groups))
+    except (pa.ArrowException, OSError):
+        raise DataError(f"{str(path)!r} is not a Parquet file.") from None
+    folders = path.relative_to(root).parts[:-1] if root.is_dir() else ()
+    pairs = (folder.split("=", 1) for folder in folders if "=" in folder)
+    named = tuple((unquote(name), unquote(value)) for name, value in pairs)
+    return ParquetFile(path, known, groups, schema, named)
+
+
+def _refuse_other_columns(
+    first: ParquetFile, other: ParquetFile, names: Sequence[str] | None
+) -> None:
+    """Refuse a file whose columns have other names or types than the first one's."""
+    ours = {field.name: _kind(field.type) for field in first.schema}
+    theirs = {field.name: _kind(field.type) for field in other.schema}
+    wanted = ours | theirs if names is None else names
+    named = [name for name, _ in first.named] != [name for name, _ in other.named]
+    differing = sorted(name for name in wanted if ours.get(name) != theirs.get(name))
+    if differing or named:
+        what = f"column {differing[0]!r}" if differing else "the folders' names"
+        raise DataError(
+            f"The Parquet files do not make one table: {what} of {other.path.name!r} differs from "
+            f"{first.path.name!r} in its type, or is missing in one of them. Write all files with "
+            "the same columns."
+        )

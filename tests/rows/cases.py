@@ -1,0 +1,42 @@
+"""Models that every engine must fit to the same numbers as arrays do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from privet import ZCDP, ApproxDP, LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet.kernels import KernelSVC
+from privet.schema import Schema
+from privet.tuning import PartitionSearch
+from tests.rows.tables import N, schema
+
+NAMES = ("coef_", "intercept_")
+SEED = {"insecure_seed": 5}
+TWO = [{"regularization": 0.01}, {"regularization": 0.1}]
+MODELS: dict[str, Any] = {
+    "logistic": LogisticRegression(1.0, **SEED),
+    "whitened": LogisticRegression(ZCDP(0.5), standardize="whiten", **SEED),
+    "svm": LinearSVC(1.0, mechanism="output", **SEED),
+    "softmax": LogisticRegression(2.0, **SEED),
+    "gaussian": LargeMarginGaussian(ZCDP(1.0), covariance="diagonal", **SEED),
+    "mixture": LargeMarginGaussian(
+        ZCDP(1.0), covariance="diagonal", components=2, standardize="private", **SEED
+    ),
+    "random features": KernelSVC(ApproxDP(2.0, 1e-6), n_frequencies=20, **SEED),
+    "partition search": PartitionSearch(LogisticRegression(), TWO, 1.0, **SEED),
+}
+
+
+def schema_for(name: str) -> Schema:
+    """Many classes for softmax, two for the others."""
+    return schema("marriage" if name == "softmax" else "income")
+
+
+def grid_steps(one: Any, other: Any) -> float:
+    """The largest difference of released coefficients, in steps of their grid."""
+    one, other = (getattr(each, "best_estimator_", each) for each in (one, other))
+    design = one.planned(N, one.n_features_in_, one.classes_).design
+    shifts = [np.abs(getattr(one, name) - getattr(other, name)).max() for name in NAMES]
+    return float(max(shifts) / 2.0**design.exponent)
