@@ -13,7 +13,7 @@ from typing import Any
 from privet._types import Codes, Targets
 from privet.losses import Loss
 from privet.mechanisms.gap import rounding_of
-from privet.mechanisms.release import Design
+from privet.mechanisms.release import Design, VectorDesign
 from privet.rows import Rows
 from privet.rows.streamed import StreamedTable
 
@@ -43,16 +43,20 @@ class ModelView:
         return self.bounded(x, self.model._targets(x, codes, self.loss, self.classes))
 
 
-def told_engine(x: Any, design: Design) -> tuple[str, ...]:
+def told_engine(x: Any, design: VectorDesign) -> tuple[str, ...]:
     """What a guarantee relies on where the rows were read in parts; all of it is public.
 
     How many passes there were is not said: it depends on the rows.
     """
     if not isinstance(x, StreamedTable):
         return ()
-    return (
-        f"the sums over the {design.n:,} rows, which were read by {x.source.engine.name}: every "
-        "pass counted the rows and compared a checksum of them with the pass before, and the "
-        f"gradient was certified to norm {design.tolerance:.3g}, computed with rounding errors of "
-        f"at most {rounding_of(design):.1e}",
+    told = (
+        f"the sums over the {len(x):,} rows, which were read by {x.source.engine.name}: every "
+        "pass counted the rows and compared a checksum of them with the pass before"
     )
+    if isinstance(design, Design):
+        told += (
+            f"; the gradient was certified to norm {design.tolerance:.3g}, computed with rounding "
+            f"errors of at most {rounding_of(design):.1e}"
+        )
+    return (told,)

@@ -192,7 +192,9 @@ def after_schema(model: Scored | Pipeline) -> Scored | Pipeline:
 
 def encoded_features(model: Promised, X: Any) -> Any:
     """``X`` for prediction: a raw table encoded by the model's schema, anything else as it is."""
-    if isinstance(X, np.ndarray) or not (is_table(X) or as_stream(X)):  # a schema's text takes long to read
+    if isinstance(X, np.ndarray) or not (
+        is_table(X) or as_stream(X)
+    ):  # a schema's text takes long to read
         return X
     schema = carried(model)
     if schema is None:
