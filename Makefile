@@ -12,11 +12,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench format clean lock oldest sbom
+.PHONY: help demo test test-spark check bench format clean lock oldest sbom
 
 help:
 	@echo "make demo     every step on synthetic data: schema, model, statement, report"
 	@echo "make test     run the tests (WORKERS=n for n processes)"
+	@echo "make test-spark  the tests of the Spark engine, where there is Java"
 	@echo "make check    formatting, lint, strict types and tests: what a change must pass"
 	@echo "make bench    time the minimizers beside scikit-learn"
 	@echo "make format   rewrite the code in the project's format"
@@ -30,6 +31,11 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
+
+# Spark is large and needs Java, so it has a target of its own; without Java its tests are skipped.
+test-spark: $(VENV)/.dev
+	@$(PIP) install 'pyspark>=3.5,<5'
+	@$(ONE_THREAD) PRIVET_SPARK=1 $(BIN)/python -m pytest -rs tests/rows/test_spark_engine.py
 
 check: $(VENV)/.dev
 	@echo "format"; $(BIN)/ruff format --check .

@@ -168,7 +168,7 @@ class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _encoded_labels(self, labels: NDArray[Any], declared: NDArray[Any]) -> NDArray[Any]:
         """Each row's class by its place, or its place in the interval. Called after a charge."""
-        return encode_labels(labels, declared)
+        return cast(Codes, encode_labels(labels, declared))
 
     # -- the common road -----------------------------------------------------------------------
 

@@ -86,9 +86,7 @@ class RawStream:
     def encoded(self, schema: Schema, group: str | None = None) -> tuple[Any, Any]:
         """What stands for the features and the labels of the table."""
         source = self.source(ChunkEncoder(schema, group=group))
-        classes = np.zeros(0)
-        if schema.classes is not None:
-            classes = schema.label.decode(np.arange(len(schema.classes)))
+        classes = np.array(schema.classes or ())
         return StreamedTable(source), StreamedLabels(classes, source.n)
 
 

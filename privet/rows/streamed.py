@@ -204,7 +204,7 @@ class Places:
 
     def __call__(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Places in the other order."""
-        return self.places[codes]
+        return np.asarray(self.places[codes])
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from privet import ZCDP, ApproxDP, LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet import (
+    ZCDP,
+    ApproxDP,
+    HuberRegressor,
+    LargeMarginGaussian,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    PoissonRegressor,
+)
 from privet.kernels import KernelSVC
 from privet.schema import Schema
 from privet.tuning import PartitionSearch
@@ -25,18 +34,26 @@ MODELS: dict[str, Any] = {
         ZCDP(1.0), covariance="diagonal", components=2, standardize="private", **SEED
     ),
     "random features": KernelSVC(ApproxDP(2.0, 1e-6), n_frequencies=20, **SEED),
+    "least squares": LinearRegression(ZCDP(0.5), **SEED),
+    "Huber regression": HuberRegressor(2.0, **SEED),
+    "Poisson regression": PoissonRegressor(2.0, **SEED),
+    "private gradients": LogisticRegression(
+        ApproxDP(2.0, 1e-6), mechanism="gradient", standardize=None, **SEED
+    ),
     "partition search": PartitionSearch(LogisticRegression(), TWO, 1.0, **SEED),
 }
 
 
 def schema_for(name: str) -> Schema:
-    """Many classes for softmax, two for the others."""
+    """Many classes for softmax, a number for regressions, two classes for the others."""
+    if "regression" in name or name == "least squares":
+        return schema("commute")
     return schema("marriage" if name == "softmax" else "income")
 
 
 def grid_steps(one: Any, other: Any) -> float:
     """The largest difference of released coefficients, in steps of their grid."""
     one, other = (getattr(each, "best_estimator_", each) for each in (one, other))
-    design = one.planned(N, one.n_features_in_, one.classes_).design
+    design: Any = one.planned(N, one.n_features_in_, one.classes_).design
     shifts = [np.abs(getattr(one, name) - getattr(other, name)).max() for name in NAMES]
     return float(max(shifts) / 2.0**design.exponent)

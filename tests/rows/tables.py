@@ -13,7 +13,7 @@ import pytest
 
 from privet.datasets import census_schema, census_table
 from privet.rows import chunks, parquet
-from privet.schema import Label, Schema
+from privet.schema import Label, Schema, Target
 
 N = 20_011
 #: cut points of the files; the third one is empty, the fourth has one row
@@ -35,6 +35,8 @@ def schema(label: str = "income") -> Schema:
     columns = {name: whole.columns[name] for name in names}
     if label == "income":
         return Schema(columns, whole.label)
+    if label == "commute":
+        return Schema(columns, Target("commute", 0, 240))
     marriage: Any = whole.columns["marriage"]
     return Schema(columns, Label("marriage", marriage.categories, missing="married"))
 

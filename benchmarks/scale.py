@@ -1,0 +1,171 @@
+"""Passes over tables that are read in parts, beside the same passes over arrays in memory.
+
+    python benchmarks/scale.py passes folder     5 million rows of 119 columns on each engine
+    python benchmarks/scale.py growth folder     time of a pass over 1e5, 1e6 and 1e7 rows
+    python benchmarks/scale.py workers folder    one worker against two
+    python benchmarks/scale.py killed folder     thirty fits, in each of which a worker is killed
+    python benchmarks/scale.py fit folder        one whole fit: passes, time, memory
+
+The folder is filled by ``scale_table.py`` where it is missing. Results are kept in ``scale.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from scale_table import scale_schema, write
+
+from privet import LogisticRegression, fit_table, stream
+from privet.losses import Logistic
+from privet.models.row_view import RowView
+from privet.risk import RegularizedRisk
+from privet.rows.blas import one_thread
+from privet.rows.door import RawStream
+from privet.rows.streamed import StreamedRows, rows_of
+from privet.rows.threads import Progress, watched
+from privet.schema import Schema
+
+RISK = RegularizedRisk(Logistic(), 1e-4, 1.0)
+
+
+class Seen:
+    """Rows within the unit ball, with the signs that the loss takes."""
+
+    def __call__(self, x: Any, codes: Any) -> Any:
+        """In memory."""
+        return RowView(None, 1.0).rows(x, RISK.loss.targets(codes))
+
+
+def streamed(raw: RawStream, schema: Schema) -> StreamedRows:
+    """The rows of a stream as a fit asks for them."""
+    x, y = raw.encoded(schema)
+    found: Any = rows_of(x, y.among(np.arange(2)), Seen())
+    return found
+
+
+@one_thread
+def timed(rows: Any, kernel: Callable[..., Any], *args: Any) -> float:
+    """Seconds of one sum."""
+    start = time.perf_counter()
+    rows.sum(kernel, *args)
+    return time.perf_counter() - start
+
+
+def passes(folder: Path, n: int = 5_000_000, rounds: int = 5) -> None:
+    """A gradient and a Hessian on each engine, one after the other, in rounds."""
+    write(folder, n, wide=True)
+    schema = scale_schema(wide=True)
+    encoded = schema.encode(stream(folder).opened())
+    codes = np.searchsorted(schema.label.classes, encoded.y)
+    theta = np.zeros(schema.width)
+    engines = {
+        "arrays": Seen()(encoded.x, codes),
+        "threads": streamed(stream(folder), schema),
+        "dask, persisted": streamed(stream(folder, engine="dask"), schema),
+    }
+    asked = {"gradient": (RISK.gradients, theta[None, :]), "Hessian": (RISK.hessian, theta)}
+    found: dict[tuple[str, str], list[float]] = {}
+    timed(engines["dask, persisted"], *asked["gradient"])  # the pass that fills the memory
+    for _ in range(rounds):
+        for what, (kernel, point) in asked.items():
+            for name, rows in engines.items():
+                found.setdefault((what, name), []).append(timed(rows, kernel, point))
+    print(f"{n:,} rows of {schema.width} columns, seconds a pass (median of {rounds})\n")
+    for (what, name), seconds in found.items():
+        ratio = median(seconds) / median(found[what, "arrays"])
+        each = " ".join(f"{second:.1f}" for second in seconds)
+        print(f"| {what} | {name} | {median(seconds):.2f} | {ratio:.2f} | {each} |", flush=True)
+
+
+def growth(folder: Path) -> None:
+    """Parts of one folder; the time a row should not depend on how many there are."""
+    write(folder / "few", 100_000)
+    write(folder / "more", 1_000_000)
+    write(folder / "many", 10_000_000)
+    theta = np.zeros((1, scale_schema().width))
+    for name in ("few", "more", "many", "few", "more", "many"):
+        rows = streamed(stream(folder / name), scale_schema())
+        begun = time.process_time()
+        seconds = timed(rows, RISK.gradients, theta)
+        used = time.process_time() - begun
+        print(f"| {rows.n:,} | {seconds:.2f} | {1e6 * used / rows.n:.3f} |", flush=True)
+
+
+def workers(folder: Path) -> None:
+    """One and two workers, of threads and of Dask, in turns."""
+    write(folder, 2_000_000)
+    theta = np.zeros((1, scale_schema().width))
+    for engine in ("threads", "dask"):
+        made = {
+            k: streamed(stream(folder, engine=engine, workers=k), scale_schema()) for k in (1, 2)
+        }
+        for rows in made.values():
+            timed(rows, RISK.gradients, theta)
+        found = {k: [timed(r, RISK.gradients, theta) for _ in range(3)] for k, r in made.items()}
+        one, two = (median(found[k]) for k in (1, 2))
+        print(f"| {engine} | {one:.2f} | {two:.2f} | {one / two:.2f} |", flush=True)
+
+
+def killed(folder: Path, times: int = 30) -> None:
+    """Fits during which a worker is killed by its process id, at another point each time."""
+    write(folder, 300_000)
+    model = LogisticRegression(1.0, insecure_seed=1)
+    raw = stream(folder, engine="dask", workers=2)
+    client: Any = raw.engine.client  # type: ignore[attr-defined]
+    expected = fit_table(model, scale_schema(), folder).coef_
+    same = failed = 0
+    for turn in range(times):
+        done: list[int] = []
+
+        def tell(progress: Progress, turn: int = turn, done: list[int] = done) -> None:
+            if not done and progress.passes >= 1 + turn % 6:
+                done.append(next(iter(client.run(os.getpid).values())))
+                os.kill(done[0], signal.SIGKILL)
+
+        try:
+            with watched(tell):
+                found = fit_table(model, scale_schema(), raw)
+            same += bool(done) and bool(np.array_equal(found.coef_, expected))
+        except Exception as error:
+            failed += 1
+            print(type(error).__name__, error, flush=True)
+    print(f"| {times} | {same} the same release | {failed} clear errors |", flush=True)
+
+
+def fit(folder: Path) -> None:
+    """One fit of logistic regression at epsilon 1."""
+    last: list[Progress] = []
+    start = time.perf_counter()
+
+    def tell(progress: Progress) -> None:
+        if progress.rows == progress.n:
+            print(f"{time.perf_counter() - start:,.0f} s: {progress}", flush=True)
+            last.append(progress)
+
+    with watched(tell):
+        fit_table(LogisticRegression(1.0), scale_schema(), folder)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    used = time.process_time()
+    print(f"{time.perf_counter() - start:,.0f} s, {used:,.0f} s of CPU, {memory:,.0f} MB at most")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    commands = {
+        "passes": passes,
+        "growth": growth,
+        "workers": workers,
+        "killed": killed,
+        "fit": fit,
+    }
+    commands[sys.argv[1]](Path(sys.argv[2]))
