@@ -230,7 +230,7 @@ class EachChunk:
 
 
 @dataclass(frozen=True)
-class Fact:
+class UnitFact:
     """What was read of a unit: its first row's number, how many rows, and a checksum."""
 
     start: int
@@ -239,10 +239,10 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Answer:
+class UnitAnswer:
     """A job's value for consecutive units, and what was read of each."""
 
-    facts: tuple[Fact, ...]
+    facts: tuple[UnitFact, ...]
     value: Any
 
 
@@ -261,17 +261,17 @@ class _Counted:
             yield chunk
 
 
-def answer(unit: Unit, job: Job) -> Answer:
+def answer(unit: Unit, job: Job) -> UnitAnswer:
     """Read a unit and compute; what every engine calls, wherever it does."""
     counted = _Counted(unit)
     value = job(counted)
-    return Answer((Fact(unit.start, counted.rows, counted.checksum),), value)
+    return UnitAnswer((UnitFact(unit.start, counted.rows, counted.checksum),), value)
 
 
-def joined(job: Job, answers: Sequence[Answer]) -> Answer:
+def joined(job: Job, answers: Sequence[UnitAnswer]) -> UnitAnswer:
     """Answers of consecutive units as one: a step of a tree of sums."""
     facts = tuple(fact for each in answers for fact in each.facts)
-    return Answer(facts, job.joined([each.value for each in answers]))
+    return UnitAnswer(facts, job.joined([each.value for each in answers]))
 
 
 def held(unit: Unit) -> HeldUnit:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from privet.errors import DataError, MissingExtra, PrivetError
-from privet.rows.chunks import Answer, Job, Unit, held, joined, remote_answer
+from privet.rows.chunks import Job, Unit, UnitAnswer, held, joined, remote_answer
 from privet.rows.threads import Engine, usable_cores
 
 #: Answers that are joined by one task: the tree of 10,000 units has three levels.
@@ -54,7 +54,7 @@ class DaskEngine(Engine):
         self.persisted = needed <= MOST_OF_MEMORY * room
         return self._kept(held, units) if self.persisted else units
 
-    def run(self, handles: Sequence[Any], job: Job) -> Iterator[Answer]:
+    def run(self, handles: Sequence[Any], job: Job) -> Iterator[UnitAnswer]:
         """A task for each unit, then tasks that join them until few are left."""
         sent = self.client.scatter(job, broadcast=True, hash=False)
         level = [self._submit(remote_answer, each, sent) for each in handles]
@@ -79,7 +79,7 @@ class DaskEngine(Engine):
         # pure=False: a key of its own, so that no earlier answer is mistaken for this one
         return self.client.submit(function, *args, pure=False)
 
-    def _result(self, future: Any) -> Answer:
+    def _result(self, future: Any) -> UnitAnswer:
         """An answer; what a worker says of a row is not passed on, Privet's own errors are."""
         try:
             found = future.result()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privet.errors import DataError, MissingExtra
-from privet.rows.chunks import Answer, Job, Unit, held, remote_answer
+from privet.rows.chunks import Job, Unit, UnitAnswer, held, remote_answer
 from privet.rows.threads import Engine, usable_cores
 
 LOST = (
@@ -56,7 +56,7 @@ class SparkEngine(Engine):
         self.context.setLogLevel("OFF")  # a failed task's log quotes what it stumbled over
         self.name = "a Spark cluster"
 
-    def run(self, handles: Sequence[Unit], job: Job) -> Iterator[Answer]:
+    def run(self, handles: Sequence[Unit], job: Job) -> Iterator[UnitAnswer]:
         """One Spark job: a task for each unit."""
         sent = self.context.broadcast(job)
         try:

@@ -27,10 +27,10 @@ from privet.rows.chunks import (
     Choose,
     Chunk,
     EachChunk,
-    Fact,
     Job,
     Sums,
     Thin,
+    UnitFact,
     View,
 )
 from privet.rows.engine import Block, Compensated, Kernel, Rows
@@ -78,7 +78,7 @@ class Source:
         """The job's values in the order of the units; an error at the end if they do not count."""
         begun, seen = time.perf_counter(), 0
         self.passes += 1
-        facts: list[Fact] = []
+        facts: list[UnitFact] = []
         for found in self.engine.run(self.handles, job):
             facts += found.facts
             seen += sum(fact.rows for fact in found.facts)
@@ -86,7 +86,7 @@ class Source:
             yield found.value
         self._check(facts)
 
-    def _check(self, facts: list[Fact]) -> None:
+    def _check(self, facts: list[UnitFact]) -> None:
         """Refuse a pass that has not read each row once, or others than the pass before."""
         found = tuple((fact.start, fact.rows) for fact in facts)
         if found != self.places:

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from privet.rows.chunks import Answer, Job, Unit, answer
+from privet.rows.chunks import Job, Unit, UnitAnswer, answer
 
 # -- progress ------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class Engine(ABC):
         return units
 
     @abstractmethod
-    def run(self, handles: Sequence[Any], job: Job) -> Iterator[Answer]:
+    def run(self, handles: Sequence[Any], job: Job) -> Iterator[UnitAnswer]:
         """Answers for all units in their order, each for one or several consecutive ones."""
 
     @abstractmethod
@@ -110,9 +110,9 @@ class Threads(Engine):
         self.workers = workers or usable_cores()
         self.name = "one machine, read in parts"
 
-    def run(self, handles: Sequence[Unit], job: Job) -> Iterator[Answer]:
+    def run(self, handles: Sequence[Unit], job: Job) -> Iterator[UnitAnswer]:
         """Units side by side; at most one waits for each thread that works."""
-        waiting: deque[Future[Answer]] = deque()
+        waiting: deque[Future[UnitAnswer]] = deque()
         with ThreadPoolExecutor(self.workers) as pool:
             try:
                 for unit in handles:
