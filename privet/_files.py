@@ -11,9 +11,10 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from privet._untrusted import read_whole
 from privet.errors import DeclarationError
@@ -35,8 +36,12 @@ def write_whole(
     several processes at once exactly one wins. ``mode`` is ``for_others()`` for what is meant for
     others.
     """
-    raw = content.encode() if isinstance(content, str) else content
-    write_through(path, lambda name: Path(name).write_bytes(raw), replace=replace, mode=mode)
+    with _temporary(path, replace=replace) as (file, name):
+        # by its handle: in a folder of several people the name may be somebody's link by now
+        file.write(content.encode() if isinstance(content, str) else content)
+        os.chmod(file.fileno() if os.chmod in os.supports_fd else name, mode)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_paid(path: Place, content: bytes | str, *, overwrite: bool, mode: int = 0o600) -> None:
@@ -61,16 +66,24 @@ def write_through(
     path: Place, fill: Callable[[str], Any], *, replace: bool = True, mode: int = 0o600
 ) -> None:
     """As ``write_whole``, for content that a library writes into a file of a given name."""
+    with _temporary(path, replace=replace) as (file, name):
+        file.close()
+        fill(name)
+        os.chmod(name, mode)
+        sync(name)
+
+
+@contextmanager
+def _temporary(path: Place, *, replace: bool) -> Iterator[tuple[BinaryIO, str]]:
+    """A new file beside ``path`` and its name; it takes the place of ``path`` when it is left."""
     target = Path(path)
     # the ending is kept: libraries choose the format by it
     handle, name = tempfile.mkstemp(
         dir=target.parent, prefix=f".{target.stem}.part.", suffix=target.suffix
     )
-    os.close(handle)
     try:
-        fill(name)
-        os.chmod(name, mode)
-        sync(name)
+        with open(handle, "wb") as file:
+            yield file, name
         if replace:
             os.replace(name, target)
         else:

@@ -119,7 +119,7 @@ class Beside:
         self.heads.start(number, newest, mode=stat.S_IMODE(found.st_mode) & 0o666)
         if hasattr(os, "chown"):
             with suppress(OSError):  # only some may give a file away, and only they need to
-                os.chown(self.heads.path, found.st_uid, found.st_gid)
+                os.chown(self.heads.path, found.st_uid, found.st_gid, follow_symlinks=False)
 
     def _is_mine(self, known: str) -> bool:
         """Whether this is the file that was noted; a rename keeps its number and its birth."""

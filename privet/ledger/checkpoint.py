@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from privet._files import canonical
 from privet.errors import LedgerError
 from privet.ledger.entries import Entries
-from privet.ledger.entry import COLUMNS, Entry
-from privet.ledger.verify import Replay, ReplayedAccount, check_link, missing_head, verify_entries
+from privet.ledger.entry import COLUMNS, Entry, check_link
+from privet.ledger.verify import Replay, ReplayedAccount, missing_head, verify_entries
 from privet.privacy.guarantee import Receipt
 
 FORMAT = "privet-checkpoint-1"

@@ -1,7 +1,7 @@
 """Reading and appending entries inside a transaction: the same words for every database.
 
-A charge looks at four entries at most, in one query by indices. Each that it builds on must carry
-its own hash.
+A charge looks at four entries, in one query by indices, and at those that other accounts have
+written since the last one of its own. Each that it builds on must carry its own hash.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from privet._names import alike
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, terms_from_json
-from privet.ledger.entry import COLUMNS, Entry, Totals, checked_name, follow
+from privet.ledger.entry import COLUMNS, Entry, Totals, check_link, checked_name, follow
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM {{table}}"
 
@@ -161,6 +161,28 @@ class Entries:
         if self.reservation(known.sequence).settled is not None:
             raise LedgerError(f"The release with key {known.key!r} was made already.")
         return known.sequence
+
+    def check_last(self, found: Account | Reservation) -> None:
+        """Refuse to go on from an entry after which its account has another one.
+
+        Which is the last was asked of an index, and an index is under no hash. A bit that flips in
+        it would show an older entry, whose totals return what was spent since. So the chain is
+        followed from there to the newest entry of all.
+        """
+        last, newest = found.last, found.newest
+        number, previous = last.sequence, last.hash
+        for entry in self.pages(after=number) if newest != last else ():
+            number += 1
+            check_link(entry, number, previous)
+            previous = entry.hash
+            if entry.dataset == last.dataset:
+                raise LedgerError(
+                    f"An index of the ledger is damaged: it does not lead to entry {number} of "
+                    f"{last.dataset!r}. Nothing was charged. Let the database make its indices "
+                    "anew (REINDEX), and run verify."
+                )
+        if previous != newest.hash:
+            raise LedgerError(f"Entry {newest.sequence} of the ledger was changed; run verify.")
 
     def before_opening(self, dataset: str) -> Entry | None:
         """The newest entry, of a ledger in which the data set is not open yet."""

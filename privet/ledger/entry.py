@@ -123,6 +123,14 @@ class Entry(Row):
         return LedgerError(f"Entry {self.sequence} of the ledger cannot be read.")
 
 
+def check_link(entry: Entry, expected: int, previous: str) -> None:
+    """Whether an entry has its number, its own hash and that of the one before."""
+    if entry.sequence != expected:
+        raise LedgerError(f"Entry {expected} of the ledger is missing.")
+    if entry.previous != previous or entry.digest() != entry.hash:
+        raise LedgerError(f"Entry {expected} of the ledger was changed after it was written.")
+
+
 def totals_text(totals: Totals) -> str:
     """Totals as canonical JSON: the vector itself where there is only one."""
     vectors = [f"[{','.join(map(_amount_text, vector))}]" for vector in totals]

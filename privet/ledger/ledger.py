@@ -115,6 +115,7 @@ class Ledger:
             account = entries.account(dataset, "reserve", key)
             if account.known is not None:
                 return entries.repeated(account.known, body, part)
+            entries.check_last(account)
             charged = account.terms.admit(dataset, account.totals, event, part)
             made = entries.append(
                 account.newest,
@@ -152,6 +153,7 @@ class Ledger:
             found = entries.reservation(number)
             if found.settled is not None:
                 raise LedgerError(f"Reservation {number} is settled already.")
+            entries.check_last(found)
             made = entries.append(
                 found.newest,
                 found.reserved.dataset,

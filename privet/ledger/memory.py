@@ -34,6 +34,8 @@ FOLDER = "PRIVET_STATE"
 _LEAD = "privet-heads-1"
 _LINE = re.compile(r"([1-9][0-9]{0,17}) ([0-9a-f]{64})", re.ASCII)
 _IDENTITY = re.compile("[0-9a-f]{32}", re.ASCII)
+# a name that became somebody's link is not followed
+_APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 #: Beyond this size only the newest head is kept.
 _LARGEST = 1 << 16
 #: No file of heads is larger: those who do not tidy add a line each.
@@ -86,7 +88,7 @@ class Heads:
 
     def note(self, entry: Entry, *, durable: bool = True) -> None:
         """One more head; on disk when this returns, if it must be ``durable``."""
-        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        handle = os.open(self.path, _APPENDING)
         try:
             line = f"{entry.sequence} {entry.hash}\n".encode()
             if os.write(handle, line) < len(line):  # half of a line remembers nothing
@@ -98,7 +100,7 @@ class Heads:
 
     def expect_writable(self) -> None:
         """Raise the ``OSError`` that ``note`` would, before there is something to note."""
-        os.close(os.open(self.path, os.O_WRONLY | os.O_APPEND))
+        os.close(os.open(self.path, _APPENDING))
 
     def is_long(self) -> bool:
         """Whether older heads may go, or a crash has left half of a line."""

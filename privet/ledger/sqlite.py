@@ -5,61 +5,37 @@ IMMEDIATE``: from the first look to the commit no other process can write. Every
 file anew and closes it, so nothing is kept across a fork, and a file that was removed, replaced or
 restored between two charges is seen as what it is.
 
-The file is marked in its header, and a file that carries another mark or other tables is left as it
-is. After a commit the file, its log and the log's index (which holds the locks) at the path must be
-the very ones that were open: else the charge went to a file that nobody will ever see.
+Which files are ledgers is decided by ``sqlite_tables.py``. After a commit the file, its log and the
+log's index (which holds the locks) at the path must be the very ones that were open: else the
+charge went to a file that nobody will ever see.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from privet._files import canonical
 from privet.errors import LedgerError
 from privet.ledger import store
 from privet.ledger.beside import Beside
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
 from privet.ledger.place import refuse_place
-from privet.ledger.store import FIRST_FORMAT, FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT
+from privet.ledger.sqlite_tables import CREATE, SECOND_TABLE, found_format, one_value, upgrade
+from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT
 
-#: Written into the file's header: "priv", and the number of the format.
-APPLICATION = int.from_bytes(b"priv", "big")
-VERSION = 3
-
-_FIRST = ("sequence", "dataset", "kind", "key", "body", "totals", "time", "previous", "hash")
-_SECOND = (*_FIRST, "part")
-_TODAY = (*_SECOND, "ledger", "nonce")
-#: The entries of the second format, as a query that has today's columns.
-_SECOND_TABLE = "(SELECT *, NULL AS ledger, NULL AS nonce FROM entries) AS entries"
-_CREATE = """
-CREATE TABLE entries (
-  sequence INTEGER PRIMARY KEY,
-  dataset TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  key TEXT,
-  body TEXT NOT NULL,
-  totals TEXT NOT NULL,
-  time TEXT NOT NULL,
-  previous TEXT NOT NULL,
-  hash TEXT NOT NULL,
-  part TEXT,
-  ledger TEXT,
-  nonce TEXT,
-  UNIQUE (dataset, kind, key)
-)
-"""
-_INDEX = "CREATE INDEX entries_by_dataset ON entries (dataset, sequence)"
-_MARK = (f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {VERSION}")
+#: No entry has a longer text: one that a stranger wrote could take all memory.
+_LONGEST = 1 << 24
+#: What lies beside the file: SQLite's own, and what is remembered of it.
+_ENDS = ("-wal", "-shm", "-journal", "-head")
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
@@ -109,7 +85,7 @@ class SqliteStore:
             connection.execute("BEGIN")
             found = self._format(connection)
             if found == SECOND_FORMAT:
-                yield Entries(SqliteTransaction(connection, _SECOND_TABLE))
+                yield Entries(SqliteTransaction(connection, SECOND_TABLE))
                 return
             self._expect_today(connection)
             yield Entries(SqliteTransaction(connection))
@@ -130,7 +106,7 @@ class SqliteStore:
                 refuse_place(self.path)
                 if create and self._format(connection) is None:
                     self._beside.expect_none()
-                    for statement in (_CREATE, _INDEX, *_MARK):
+                    for statement in CREATE:
                         connection.execute(statement)
                     self._beside.start()
                 self._expect_today(connection)
@@ -149,17 +125,14 @@ class SqliteStore:
                 found = self._format(connection)
                 if found is None:
                     raise LedgerError(FOREIGN.format(place=self.path.name))
-                if found == FIRST_FORMAT:
-                    _add_parts(connection)
-                if found != FORMAT:
-                    _add_identity(connection)
+                upgrade(connection, found)
                 yield entries, found
             self._beside.note(entries.appended, anew=True)
 
     def check(self) -> None:
         """SQLite's own check of the file's pages."""
         with self._connected(read=True) as connection:
-            found = _only(connection, "PRAGMA quick_check(1)")
+            found = one_value(connection, "PRAGMA quick_check(1)")
         if found != "ok":
             raise LedgerError(f"The file of the ledger {self.path.name} is damaged: {found}.")
 
@@ -174,6 +147,7 @@ class SqliteStore:
         self, *, create: bool = False, read: bool = False
     ) -> Iterator[sqlite3.Connection]:
         """A connection for one operation; closing it undoes what was not committed."""
+        self._refuse_special()
         only = self._is_read_only()
         if only and not read:
             # SQLite would begin a log of this user's, which shuts out those who may write
@@ -183,6 +157,7 @@ class SqliteStore:
             )
         with closing(self._archived() if only else self._connect(create=create)) as connection:
             try:
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
                 yield connection
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise LedgerError(
@@ -201,6 +176,24 @@ class SqliteStore:
                 f"The ledger {self.path.name} was removed or replaced while it was written. "
                 "Nothing was released."
             )
+
+    def _refuse_special(self) -> None:
+        """Only regular files may have the names that are used: opening a pipe would never end."""
+        try:
+            real = os.path.realpath(self.path)
+            for end in ("", *_ENDS):
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    if not stat.S_ISREG(os.lstat(real + end).st_mode):
+                        raise LedgerError(
+                            f"{self.path.name}{end} is a link, a pipe, a folder or a device, where "
+                            "the ledger needs a file of its own. Nothing was released. Look who "
+                            "put it there, and remove it."
+                        )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise LedgerError(
+                f"The ledger {self.path.name[:99]!r} cannot be reached: {why}."
+            ) from None
 
     def _is_read_only(self) -> bool:
         """Whether this process cannot write where the ledger lies: an archive, an auditor."""
@@ -271,7 +264,7 @@ class SqliteStore:
         connection.execute("ROLLBACK")
         if found is None and not create:
             raise LedgerError(FOREIGN.format(place=self.path.name))
-        if _only(connection, "PRAGMA journal_mode = WAL") != "wal":
+        if one_value(connection, "PRAGMA journal_mode = WAL") != "wal":
             raise LedgerError(f"The file system of {self.path.name} has no write-ahead log.")
         connection.execute("PRAGMA synchronous = FULL")
 
@@ -294,22 +287,8 @@ class SqliteStore:
         else:
             raise LedgerError(NOT_THERE.format(place=self.path.name))
 
-    # -- format --------------------------------------------------------------------------------
-
     def _format(self, connection: sqlite3.Connection) -> str | None:
-        """The format in the file; None for a file without tables. A foreign one is refused."""
-        version = _only(connection, "PRAGMA user_version")
-        application = _only(connection, "PRAGMA application_id")
-        columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(entries)"))
-        if (application, version, columns) == (APPLICATION, VERSION, _TODAY):
-            return FORMAT
-        if (application, version, columns) == (APPLICATION, 2, _SECOND):
-            return SECOND_FORMAT
-        if (application, version, columns) == (0, 0, _FIRST):
-            return FIRST_FORMAT
-        if application or version or _only(connection, "SELECT count(*) FROM sqlite_master"):
-            raise LedgerError(FOREIGN.format(place=self.path.name))
-        return None
+        return found_format(connection, self.path.name)
 
     def _expect_today(self, connection: sqlite3.Connection) -> None:
         found = self._format(connection)
@@ -319,11 +298,6 @@ class SqliteStore:
             raise LedgerError(OLDER.format(place=self.path.name, found=found))
 
 
-def _only(connection: sqlite3.Connection, statement: str) -> Any:
-    """The one value that a statement answers."""
-    return connection.execute(statement).fetchone()[0]
-
-
 def _file(path: Path) -> tuple[int, int] | None:
     """Device and number of the file at a path."""
     try:
@@ -331,26 +305,3 @@ def _file(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _add_identity(connection: sqlite3.Connection) -> None:
-    """From the second format to this: columns that its entries leave empty."""
-    for name in ("ledger", "nonce"):
-        connection.execute(f"ALTER TABLE entries ADD COLUMN {name} TEXT")
-    for statement in _MARK:
-        connection.execute(statement)
-
-
-def _add_parts(connection: sqlite3.Connection) -> None:
-    """From the first format to the second: a column for parts, and texts as they are hashed."""
-    for statement in ("ALTER TABLE entries ADD COLUMN part TEXT", _INDEX):
-        connection.execute(statement)
-    found = connection.execute("SELECT sequence, body, totals FROM entries").fetchall()
-    for sequence, *texts in found:
-        try:
-            body, totals = (canonical(json.loads(text)) for text in texts)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise LedgerError(f"Entry {sequence} of the ledger cannot be read.") from error
-        connection.execute(
-            "UPDATE entries SET body = ?, totals = ? WHERE sequence = ?", (body, totals, sequence)
-        )

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from privet.errors import LedgerError
 from privet.ledger.account import Terms, terms_from_json
-from privet.ledger.entry import GENESIS, Entry, Totals, is_digest
+from privet.ledger.entry import GENESIS, Entry, Totals, check_link, is_digest
 from privet.privacy.compose import UNITS_PER_ONE, Vector
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Receipt
@@ -75,14 +75,6 @@ class Replay:
         if entry.dataset in self.accounts:
             self.accounts[entry.dataset].last = entry
         self.sequence, self.head, self.identity = expected, entry.hash, entry.ledger
-
-
-def check_link(entry: Entry, expected: int, previous: str) -> None:
-    """Whether an entry has its number, its own hash and that of the one before."""
-    if entry.sequence != expected:
-        raise LedgerError(f"Entry {expected} of the ledger is missing.")
-    if entry.previous != previous or entry.digest() != entry.hash:
-        raise LedgerError(f"Entry {expected} of the ledger was changed after it was written.")
 
 
 def verify_entries(

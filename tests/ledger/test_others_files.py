@@ -186,13 +186,3 @@ def test_who_may_only_read_does_not_shut_the_owner_out(shared: Path, tmp_path: P
     assert as_user(1001, lambda: ledger.open("people", PureDP(1.0)), tmp_path) == "granted"
     assert "may not write" in as_user(1002, charge, tmp_path)
     assert as_user(1001, charge, tmp_path) == "granted"
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_in_the_place_of_the_heads_does_not_hang(people: Ledger) -> None:
-    heads = Path(f"{people.path}-head")
-    heads.unlink()
-    os.mkfifo(heads)
-    for attempt in (people.verify, lambda: people.reserve("people", pure_event(0.5))):
-        with pytest.raises(ValueError, match="is a pipe"):
-            attempt()
