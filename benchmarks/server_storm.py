@@ -1,4 +1,4 @@
-"""Processes that are killed, a server that is stopped at once, and fifty for the last unit.
+"""Killed processes, a server that is stopped at once, fifty for the last unit, a late replica.
 
     python benchmarks/server_storm.py [kills]        writes benchmarks/server_storm.md
 
@@ -60,7 +60,8 @@ def main() -> None:
         with postgres.server() as url:
             killed = run("children", "kill", postgres.fresh(url, "kills"), kills)
             raced = races(url)
-        crashed = run("storms", CRASHES, CLIENTS)
+        crashed = run("storms", "crashes", CRASHES, CLIENTS)
+        stale = run("storms", "stale", RACERS)
     lines = [
         "# Storms on PostgreSQL",
         "",
@@ -75,6 +76,8 @@ def main() -> None:
         f"| clients killed | {told(killed)} |",
         f"| server stopped at once | {told(crashed)} |",
         *raced,
+        f"| {RACERS} for the last unit, half at a promoted replica that lacks the newest charge | "
+        f"{told(stale)} |",
     ]
     Path(__file__).with_suffix(".md").write_text("\n".join(lines) + "\n")
 

@@ -120,6 +120,20 @@ class Server:
         )
         return found.stdout
 
+    def leave(self, primary: Server) -> None:
+        """Follow no longer: what is written from now on never arrives."""
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
+            connection.execute("SELECT pg_reload_conf()")
+        with psycopg.connect(primary.url, autocommit=True) as connection:
+            followers = "SELECT count(*) FROM pg_stat_replication"
+            until = time.monotonic() + PATIENCE
+            while connection.execute(followers).fetchone() != (0,):
+                assert time.monotonic() < until, "the replica goes on following"
+                time.sleep(0.05)
+
     def promote(self) -> None:
         """Make a replica a server of its own."""
         import psycopg

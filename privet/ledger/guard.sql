@@ -1,8 +1,8 @@
 -- The functions that guard a ledger's tables; see postgres_tables.py for what they promise. Those
 -- that add up are in guard_totals.sql. @. stands for the ledger's schema, @genesis@ for what the
--- first entry follows, @curves@ for the kinds of curves. Only the two that run with their owner's
--- rights fix the settings that others could change the meaning of a name or a text by; what they
--- call inherits these.
+-- first entry follows, @curves@ for the kinds of curves. Only the two that others can reach,
+-- privet_lock and privet_guard, fix the settings that others could change the meaning of a name or
+-- a text by; what they call inherits these.
 
 -- Nobody else writes until this transaction ends.
 CREATE OR REPLACE FUNCTION @.privet_lock() RETURNS void
@@ -110,7 +110,7 @@ BEGIN
   END IF;
   IF reserved IS NULL OR reserved.kind <> 'reserve' OR reserved.dataset <> made.dataset THEN
     RAISE EXCEPTION 'there is no such reservation';
-  ELSIF reserved.author <> session_user THEN
+  ELSIF reserved.author <> current_user THEN
     RAISE EXCEPTION 'the reservation is another login''s, which alone may settle it'
       USING ERRCODE = 'insufficient_privilege';
   ELSIF made.totals <> last.totals OR made.time <> reserved.time OR made.part IS NOT NULL
@@ -179,6 +179,8 @@ BEGIN
       OR made.key ~ '[[:cntrl:]]' OR length(made.key) > 1000 OR octet_length(made.body) > 1000000
       OR made.body ~ '[^ -~]' OR made.nonce IS NULL THEN
     RAISE EXCEPTION 'the entry is not one that Privet writes';
+  ELSIF made.time::timestamptz IS NULL THEN  -- a day that does not exist is an error by itself
+    RAISE EXCEPTION 'the entry has no time';
   ELSIF made.kind = 'settle' THEN
     PERFORM @.privet_admit_settle(made, last);
   ELSE
@@ -186,25 +188,32 @@ BEGIN
   END IF;
 END $$;
 
--- Write the next entry, given as JSON by the names of the columns.
-CREATE OR REPLACE FUNCTION @.privet_append(line TEXT) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER
+-- Whatever is written, before it is. It runs with the rights of whoever writes, so that current_user
+-- is that role. The user of the session may be another one: the server's own analysis of a table
+-- runs functions of the table's owner in a superuser's session.
+CREATE OR REPLACE FUNCTION @.privet_guard() RETURNS trigger
+LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
-  made @.privet_entries := jsonb_populate_record(NULL::@.privet_entries, line::jsonb);
   newest @.privet_entries;
-  owner OID := (SELECT relowner FROM pg_class WHERE oid = '@.privet_entries'::regclass);
+  owner OID := (SELECT relowner FROM pg_class WHERE oid = TG_RELID);
 BEGIN
-  LOCK TABLE @.privet_entries IN EXCLUSIVE MODE;
-  made.author := session_user;
+  PERFORM @.privet_lock();
+  NEW.author := current_user;
   SELECT * INTO newest FROM @.privet_entries ORDER BY sequence DESC LIMIT 1;
-  IF made.sequence IS DISTINCT FROM coalesce(newest.sequence, 0) + 1
-      OR made.previous IS DISTINCT FROM coalesce(newest.hash, '@genesis@') THEN
+  IF NEW.sequence IS DISTINCT FROM coalesce(newest.sequence, 0) + 1
+      OR NEW.previous IS DISTINCT FROM coalesce(newest.hash, '@genesis@') THEN
     RAISE EXCEPTION 'the entry does not follow the newest one';
-  ELSIF made.hash IS DISTINCT FROM @.privet_hash(made) THEN
+  ELSIF NEW.hash IS DISTINCT FROM @.privet_hash(NEW) THEN
     RAISE EXCEPTION 'the entry''s hash is not its own; names beyond ASCII need a UTF8 database';
-  ELSIF NOT pg_has_role(session_user, owner, 'USAGE') THEN
-    PERFORM @.privet_admit(made, newest);
+  ELSIF NOT pg_has_role(current_user, owner, 'USAGE') THEN
+    PERFORM @.privet_admit(NEW, newest);
   END IF;
-  INSERT INTO @.privet_entries SELECT made.*;
+  RETURN NEW;
 END $$;
+
+-- earlier, this function wrote with the owner's rights for whoever's session it was
+DROP FUNCTION IF EXISTS @.privet_append(TEXT);
+DROP TRIGGER IF EXISTS privet_guard ON @.privet_entries;
+CREATE TRIGGER privet_guard BEFORE INSERT ON @.privet_entries
+  FOR EACH ROW EXECUTE FUNCTION @.privet_guard();

@@ -11,7 +11,6 @@ somebody adopts the ledger there.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +26,8 @@ from privet.ledger.postgres_connection import ENTRIES, LEDGER, PostgresConnectio
 from privet.ledger.postgres_tables import CREATE, HERE, MOVE, SECOND_TABLE, UPGRADE
 from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT, without_password
 
-_APPEND = "SELECT @.privet_append(%s)"
+_MARKS = ", ".join(["%s"] * len(COLUMNS))
+_APPEND = f"INSERT INTO @.privet_entries ({', '.join(COLUMNS)}) VALUES ({_MARKS})"
 # any number that other programs are unlikely to lock: the one who creates the tables holds it
 _CREATING = int.from_bytes(b"privet", "big")
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -66,12 +66,11 @@ class PostgresTransaction:
 
     def insert(self, entry: Entry) -> None:
         """Append an entry."""
-        line = json.dumps(dict(zip(COLUMNS, entry, strict=True)))
-        self.connection.execute(self.connection.named(_APPEND), (line,))
+        self.connection.execute(self.connection.named(_APPEND), tuple(entry))
 
     def is_mine(self, number: int) -> bool:
-        """Whether this login has written the entry."""
-        query = f"SELECT author = session_user FROM {self.table} WHERE sequence = :number"
+        """Whether this role has written the entry."""
+        query = f"SELECT author = current_user FROM {self.table} WHERE sequence = :number"
         return self.rows(query, {"number": number}) == [(True,)]
 
 

@@ -1,12 +1,12 @@
 """Who may do what with a ledger on a server: three roles, as SQL that can be read before it is run.
 
     <prefix>_owner     owns tables and functions; opens accounts, migrates, adopts
-    <prefix>_analyst   reads, charges, and settles what the same login has reserved
+    <prefix>_analyst   reads, charges, and settles what the same role has reserved
     <prefix>_auditor   reads, and so verifies
 
 None of them can log in: they are granted to the logins of people and programs, one login for each,
 since what a login may settle is what it has reserved. The owner is not a superuser, so that the
-functions that run with the owner's rights (``guard*.sql``) can do nothing beside the ledger.
+function that runs with the owner's rights (``privet_lock``) can do nothing beside the ledger.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.postgres_connection import connected
-from privet.ledger.postgres_tables import CALLED, GUARD
+from privet.ledger.postgres_tables import GUARD, LOCK
 from privet.ledger.store import NOT_THERE, POSTGRES, checked_url, without_password
 
 _TABLES = "@.privet_entries, @.privet_ledger"
@@ -33,6 +33,7 @@ _ROLES = (
     "ALTER TABLE @.privet_ledger OWNER TO PREFIX_owner",
     f"REVOKE ALL ON {_TABLES} FROM PUBLIC, PREFIX_analyst, PREFIX_auditor",
     f"GRANT SELECT ON {_TABLES} TO PREFIX_analyst, PREFIX_auditor",
+    "GRANT INSERT ON @.privet_entries TO PREFIX_analyst",  # through the trigger privet_guard
 )
 
 
@@ -75,8 +76,7 @@ def _in(schema: str, statement: str) -> str:
 
 
 def _functions() -> list[str]:
-    """Every function belongs to the owner; the analyst may call two of them."""
-    found = re.findall(r"FUNCTION (@\.\w+)\(", GUARD[0])
+    """Every function belongs to the owner; the analyst may take the lock."""
+    found = re.findall(r"CREATE OR REPLACE FUNCTION (@\.\w+)\(", GUARD[0])
     owned = [f"ALTER FUNCTION {name} OWNER TO PREFIX_owner" for name in found]
-    called = ", ".join(f"@.{name}" for name in CALLED)
-    return [*owned, f"GRANT EXECUTE ON FUNCTION {called} TO PREFIX_analyst"]
+    return [*owned, f"GRANT EXECUTE ON FUNCTION @.{LOCK} TO PREFIX_analyst"]

@@ -1,16 +1,17 @@
 """The tables of a ledger on a server, and the functions that guard them (``guard.sql``,
 ``guard_totals.sql``).
 
-Every writer goes through ``privet_lock`` and ``privet_append``, the owner too. They run with their
-owner's rights and a fixed search path, so that others need no right to write the tables. There is
-no database sequence: the next number is one more than the newest entry's, read under the lock.
+Whoever may charge may insert into the table of entries, and nothing else; every row that is
+inserted goes through the trigger ``privet_guard``, the owner's too. It runs with a fixed search
+path, under the lock that ``privet_lock`` takes with its owner's rights. There is no database
+sequence: the next number is one more than the newest entry's, read under the lock.
 
-``privet_append`` checks of every entry that it follows the newest and carries its own hash. Of
-somebody who is not a member of the owning role it takes charges and settlements alone:
+``privet_guard`` checks of every entry that it follows the newest and carries its own hash. Of a
+role that is not a member of the owning one it takes charges and settlements alone:
 
 - a charge to an open account, in its own name (``author``), whose totals are more than those of the
   last entry in every column, by at least what claim and curves cost there, and within the cap;
-- a settlement of a reservation that the same login made, once, with totals and time unchanged.
+- a settlement of a reservation that the same role made, once, with totals and time unchanged.
 
 Both must be spelled as Privet does: what the server's JSON takes and Python's does not (``25e7`` as
 an amount) would make an account that nobody can charge or verify again.
@@ -54,7 +55,7 @@ _TABLES = (
       part TEXT,
       ledger TEXT,
       nonce TEXT,
-      author TEXT NOT NULL DEFAULT session_user,
+      author TEXT NOT NULL DEFAULT current_user,
       UNIQUE (dataset, kind, key)
     )
     """,
@@ -63,8 +64,8 @@ _TABLES = (
     f"INSERT INTO @.privet_ledger SELECT '{FORMAT}', here.* FROM ({HERE}) here",
 )
 
-#: What a role may call that may charge.
-CALLED = ("privet_lock()", "privet_append(text)")
+#: What a role calls that may charge.
+LOCK = "privet_lock()"
 
 
 def _guard() -> tuple[str, ...]:
@@ -80,7 +81,7 @@ def _guard() -> tuple[str, ...]:
         ("@curves@", ", ".join(f"'{kind}'" for kind in CURVES)),
     ):
         made = made.replace(name, value)
-    return (made, *(f"REVOKE ALL ON FUNCTION @.{name} FROM PUBLIC" for name in CALLED))
+    return (made, f"REVOKE ALL ON FUNCTION @.{LOCK} FROM PUBLIC")
 
 
 GUARD = _guard()
@@ -89,7 +90,7 @@ CREATE = (*_TABLES, *GUARD)
 UPGRADE = (
     """
     ALTER TABLE @.privet_entries ADD COLUMN ledger TEXT, ADD COLUMN nonce TEXT,
-      ADD COLUMN author TEXT NOT NULL DEFAULT session_user
+      ADD COLUMN author TEXT NOT NULL DEFAULT current_user
     """,
     "ALTER TABLE @.privet_ledger ADD COLUMN system TEXT, ADD COLUMN timeline BIGINT",
     f"UPDATE @.privet_ledger SET format = '{FORMAT}'",

@@ -207,25 +207,25 @@ def second(url: str, count: int, how: str) -> dict[str, Any]:
     (ledger.path.parent / "second").mkdir()
     other = Ledger(f"sqlite:///{ledger.path.parent}/second/budget.db")
     NAMES[how](ledger.path, other.path)
-    turns = iter(range(count))
-
-    def asking() -> Callable[[], str]:
-        asked, name = (ledger, "first") if next(turns) % 2 == 0 else (other, "second")
-
-        def ask() -> str:
-            try:
-                asked.reserve("people", pure_event(0.5))
-            except BudgetExceeded:
-                return f"{name} spent"
-            except LedgerError:
-                return f"{name} refused"
-            return f"{name} granted"
-
-        return ask
-
-    told = at_once_each([asking() for _ in range(count)], ready=lambda: None)
+    asked = [asking(ledger, "first"), asking(other, "second")]
+    told = at_once_each([asked[i % 2] for i in range(count)], ready=lambda: None)
     ledger.verify()
     return {"told": told, "remaining": ledger.remaining("people")}
+
+
+def asking(ledger: Ledger, name: str) -> Callable[[], str]:
+    """Who asks for the last unit, and tells under this name what came of it."""
+
+    def ask() -> str:
+        try:
+            ledger.reserve("people", pure_event(0.5))
+        except BudgetExceeded:
+            return f"{name} spent"
+        except LedgerError:
+            return f"{name} refused"
+        return f"{name} granted"
+
+    return ask
 
 
 def opening(url: str, count: int) -> dict[str, Any]:

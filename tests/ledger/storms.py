@@ -1,8 +1,9 @@
-"""A server that is stopped at once, again and again, while several processes charge on it.
+"""Servers that fail while processes charge: stopped at once, or replaced by a replica that is late.
 
 Run as a process of its own without threads, so that it can fork; prints what it found as JSON.
 
-    python -m tests.ledger.storms CRASHES CLIENTS
+    python -m tests.ledger.storms crashes CRASHES CLIENTS
+    python -m tests.ledger.storms stale RACERS
 """
 
 from __future__ import annotations
@@ -13,19 +14,22 @@ import random
 import signal
 import sys
 import time
+from collections import Counter
+from contextlib import suppress
 
 from privet import Ledger, PureDP
 from privet.errors import LedgerError
 from privet.ledger.stores import store_at
 from tests import postgres
-from tests.ledger.children import CAP, EACH, drained, fork, lines
+from tests.ledger.children import CAP, EACH, asking, at_once_each, drained, fork, lines
 from tests.strategies import pure_event
 
 
 def main() -> None:
     """Do what the arguments say."""
+    what = {"crashes": crashes, "stale": stale}[sys.argv[1]]
     with postgres.running() as server:
-        print(json.dumps(crashes(server, *map(int, sys.argv[1:]))))
+        print(json.dumps(what(server, *map(int, sys.argv[2:]))))
 
 
 def crashes(server: postgres.Server, count: int, clients: int) -> dict[str, int]:
@@ -46,6 +50,41 @@ def crashes(server: postgres.Server, count: int, clients: int) -> dict[str, int]
     told = [line.split() for _, reading in children for line in lines(drained(reading))]
     ledger.verify()
     return {"crashes": count, "clients": clients, **compared(ledger, told, clients)}
+
+
+def stale(server: postgres.Server, count: int) -> dict[str, int]:
+    """Half of the racers for the last unit ask a promoted replica that lacks the newest charge."""
+    ledger = Ledger(postgres.fresh(server.url, "race"))
+    ledger.open("people", PureDP(1.0))
+    with server.replica() as second:
+        other = Ledger(ledger.url.replace(server.url, second.url))
+        follows(other, ledger)
+        second.leave(server)
+        kept = ledger.settle(ledger.reserve("people", pure_event(0.5)))
+        second.promote()
+        assert other.remaining("people") == 1.0  # it does not know
+        asked = [asking(each, name) for each, name in ((ledger, "old"), (other, "new"))]
+        told = Counter(at_once_each([asked[i % 2] for i in range(count)], ready=lambda: None))
+        ledger.verify(kept)
+        assert told == {
+            "old granted": 1,
+            "old spent": count - count // 2 - 1,
+            "new refused": count // 2,
+        }
+        with suppress(LedgerError):
+            other.verify(kept)
+            raise AssertionError("a replica without the charge verifies against its receipt")
+    return {"racers": count, **{name.replace(" ", "_"): number for name, number in told.items()}}
+
+
+def follows(replica: Ledger, primary: Ledger) -> None:
+    """Wait until the replica has what the primary has."""
+    head = primary.head()
+    for _ in range(600):
+        if replica.head() == head:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the replica does not follow")
 
 
 def charge_and_go_on(ledger: Ledger, pipe: int) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from privet import ZCDP, ApproxDP, Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError
 from privet.ledger.account import Terms, declared_terms
-from privet.ledger.entry import follow, totals_text
+from privet.ledger.entry import COLUMNS, follow, totals_text
 from privet.privacy import GDP, Budget, Event
 from privet.privacy.compose import together
 from privet.privacy.curves import ConcentratedCurve, GaussianCurve, PureCurve
@@ -270,6 +270,63 @@ def test_verify_forgives_no_billionth_to_entries_of_today(ledger: Ledger) -> Non
 
 
 # -- beside the functions --------------------------------------------------------------------------
+
+
+PLANTED = """
+CREATE SCHEMA "@schema@" AUTHORIZATION "@alice@";
+SET SESSION AUTHORIZATION "@alice@";
+CREATE TABLE "@schema@".seen (told TEXT);
+CREATE TABLE "@schema@".bait (i INT);
+INSERT INTO "@schema@".bait SELECT generate_series(1, 9);
+CREATE FUNCTION "@schema@".write() RETURNS INT LANGUAGE plpgsql AS $$ BEGIN
+  BEGIN
+    INSERT INTO "@ledger@".privet_entries
+      SELECT (jsonb_populate_record(NULL::"@ledger@".privet_entries, '@line@')).*;
+    INSERT INTO "@schema@".seen VALUES ('written by ' || session_user);
+  EXCEPTION WHEN OTHERS THEN INSERT INTO "@schema@".seen VALUES (SQLERRM);
+  END;
+  RETURN 1;
+END $$;
+CREATE FUNCTION "@schema@".look(i INT) RETURNS INT LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+  IF session_user <> '@alice@' THEN PERFORM "@schema@".write(); END IF;
+  RETURN i;
+END $$;
+CREATE INDEX ON "@schema@".bait ("@schema@".look(i));
+RESET SESSION AUTHORIZATION;
+"""
+
+
+def test_a_superusers_session_does_not_lend_its_rights(postgres_server: str) -> None:
+    """The server's own analysis of a table runs its owner's functions, in a superuser's session."""
+    ledgers = logins(postgres_server)
+    alice = ledgers.of("alice")
+    alice.settle(alice.reserve("people", pure_event(0.75)))
+    before = ledgers.owner.entries()
+    forged = follow(
+        before[-1],
+        "people",
+        "settle",
+        key="99",
+        part=None,
+        body='{"reservation":99}',
+        totals=before[0].totals_text,
+    )
+    line = json.dumps(dict(zip(COLUMNS, forged, strict=True)))
+    mine, planted = f"mine_{ledgers.number}", PLANTED
+    for name, value in (
+        ("@schema@", mine),
+        ("@alice@", f"alice_{ledgers.number}"),
+        ("@ledger@", ledgers.schema),
+        ("@line@", line),
+    ):
+        planted = planted.replace(name, value)
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as superuser:
+        superuser.execute(planted.encode())
+        superuser.execute(f"ANALYZE {mine}.bait".encode())
+        told = superuser.execute(f"SELECT DISTINCT told FROM {mine}.seen".encode())
+        assert told.fetchall() == [("there is no such reservation",)]
+    assert ledgers.owner.entries() == before
+    ledgers.owner.verify()
 
 
 def test_a_key_is_one_logins(attacked: Logins) -> None:

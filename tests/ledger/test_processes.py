@@ -51,7 +51,7 @@ def test_14_kill_9_loses_nothing_and_gains_nothing(
 @pytest.mark.usefixtures("postgres_server")
 def test_14_a_server_that_is_stopped_at_once_loses_nothing() -> None:
     """While three processes charge; what was confirmed is there, and little beside it."""
-    found = told_by("storms", "3", "3")
+    found = told_by("storms", "crashes", "3", "3")
     assert found["crashes"] == 3
     assert found["confirmed"] > 10  # they were at work
     assert found["refused"] + found["unknown"] > 0  # and were hit

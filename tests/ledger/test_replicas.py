@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -11,6 +10,7 @@ import pytest
 from privet import Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError, PrivetWarning
 from tests import postgres
+from tests.ledger.storms import follows
 from tests.strategies import pure_event
 
 psycopg = pytest.importorskip("psycopg", reason="PostgreSQL cannot be installed here: no psycopg")
@@ -26,16 +26,6 @@ def primary() -> Iterator[postgres.Server]:
             yield found
     except postgres.NoServer as error:
         pytest.skip(f"PostgreSQL cannot be installed here: {error}")
-
-
-def follows(replica: Ledger, primary: Ledger) -> None:
-    """Wait until the replica has what the primary has."""
-    head = primary.head()
-    for _ in range(600):
-        if replica.head() == head:
-            return
-        time.sleep(0.05)
-    raise AssertionError("the replica does not follow")
 
 
 def test_a_stale_replica_that_is_promoted_is_noticed(primary: postgres.Server) -> None:
@@ -54,15 +44,7 @@ def test_a_stale_replica_that_is_promoted_is_noticed(primary: postgres.Server) -
         with pytest.raises(LedgerError, match="is a replica"):
             other.reserve("people", pure_event(0.25))
         # the last charges never arrive
-        with psycopg.connect(second.url, autocommit=True) as connection:
-            connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
-            connection.execute("SELECT pg_reload_conf()")
-        for _ in range(600):
-            with psycopg.connect(primary.url, autocommit=True) as connection:
-                count = connection.execute("SELECT count(*) FROM pg_stat_replication").fetchone()
-            if count == (0,):
-                break
-            time.sleep(0.05)
+        second.leave(primary)
         receipt = ledger.settle(ledger.reserve("people", pure_event(0.75)))
         second.promote()
         assert other.remaining("people") == 0.75  # it does not know
