@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import sqlite3
 import stat
 import tempfile
@@ -44,12 +45,17 @@ def folded(ledger: Ledger) -> Path:
 
 
 def in_a_child(work: Callable[[], str]) -> str:
-    """What a forked process found, so that its limits and rights do not stay with us."""
+    """What a forked process found, so that its limits and rights do not stay with us.
+
+    The system ends it where it waits for something that never comes.
+    """
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the runner's threads stay behind
         child = os.fork()
     if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(100)
         try:
             os.write(writing, work().encode())
         except BaseException as error:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
 import tempfile
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from privet._files import write_whole
 from privet.errors import BudgetExceeded, LedgerError
 from privet.ledger.beside import Beside
 from privet.ledger.memory import Heads
+from tests.ledger.test_faults import in_a_child
 from tests.ledger.test_others_files import needs_root
 from tests.strategies import pure_event
 
@@ -109,27 +108,6 @@ def link(place: Path) -> None:
     place.symlink_to(place.with_name("mine"))
 
 
-def told_in_time(work: Callable[[], object]) -> str:
-    """What a child was told; it is ended by the system where it waits without end."""
-    reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the runner's threads stay behind
-        child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(60)
-        try:
-            os.write(writing, repr(work()).encode())
-        except BaseException as error:
-            os.write(writing, f"{type(error).__name__}: {error}".encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as answer:
-        told = answer.read()
-    os.waitpid(child, 0)
-    return told
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("made", [pipe, folder, link])
 @pytest.mark.parametrize("end", ["", "-wal", "-shm", "-journal", "-head"])
@@ -144,7 +122,8 @@ def test_only_files_are_opened(people: Ledger, end: str, made: Callable[[Path], 
         lambda: people.reserve("others", pure_event(0.5)),
         lambda: people.open("more", PureDP(1.0)),
     ):
-        assert told_in_time(attempt).startswith(f"LedgerError: budget.db{end} is a link, a pipe")
+        told = in_a_child(lambda attempt=attempt: repr(attempt()))
+        assert told.startswith(f"LedgerError: budget.db{end} is a link, a pipe")
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a\0b"])
