@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from privet.certificate.balls import Ball, ball, smaller
+from privet.certificate.center_length import center_number
 from privet.certificate.fit_numbers import FitFacts, needed_before, slack_number
 from privet.certificate.rounding import gradient_lost, grid_number, lost, noise_scale, widened
 from privet.certificate.verdicts import Number, Undecided, at_least, fact, stated
@@ -27,6 +28,7 @@ def descent_numbers(fit: FitFacts) -> Iterator[Number]:
         yield fact(name, "columns", fit.m, fit.m == fit.rows.columns, told)
     if not {"steps", "clip", "radius"} <= set(kept) or fit.grid is None:
         raise Undecided("the file does not keep the steps, the clip and the grid of the descent")
+    yield from center_number(name, fit.declared, kept.get("center_norm", 0.0))
     steps, told = kept["steps"], "a whole number of steps, each of them paid for below"
     yield fact(name, "steps", steps, type(steps) is int and steps >= 1, told)
     sound = kept["clip"] > 0.0 and kept["radius"] > 0.0
@@ -47,6 +49,7 @@ def descent_numbers(fit: FitFacts) -> Iterator[Number]:
 def _sensitivity(fit: FitFacts, clip: Ball) -> Ball:
     """How far a replaced row moves a computed sum of clipped gradients."""
     loss, n, m = fit.rows.loss, fit.n, fit.m
-    rounding = gradient_lost(fit.rows, n, m, ball(fit.constants["radius"]))
+    farthest = ball(fit.constants["radius"]) + ball(fit.constants.get("center_norm", 0.0))
+    rounding = gradient_lost(fit.rows, n, m, farthest)
     clipping = lost(m + loss.classes + 16) * loss.slope * fit.rows.norm
     return smaller(2 * clip, fit.difference) + 2 * n * (rounding + clipping)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from privet.certificate.balls import Ball, above, ball, below
+from privet.certificate.center_length import center_number
 from privet.certificate.declared_rows import DeclaredRows
 from privet.certificate.file_facts import Record
 from privet.certificate.loss_bounds import RESIDUALS
@@ -76,6 +77,11 @@ class FitFacts:
         return ball(self.event["regularization"])
 
     @property
+    def pulled(self) -> Ball:
+        """``n Lam |c|``: the linear term of a ridge around ``c``."""
+        return self.n * self.lam * ball(self.constants.get("center_norm", 0.0))
+
+    @property
     def difference(self) -> Ball:
         """``D R``."""
         return self.rows.loss.difference * self.rows.norm
@@ -93,6 +99,7 @@ def fit_numbers(fit: FitFacts) -> Iterator[Number]:
     if fit.rows.columns is not None:
         told = "columns of the released arrays and the constant one"
         yield fact(fit.release, "columns", fit.m, fit.m == fit.rows.columns, told)
+    yield from center_number(fit.release, fit.declared, fit.constants.get("center_norm", 0.0))
     yield _regularization(fit)
     if event["mechanism"] != "output":
         yield from _objective(fit, law)
@@ -117,7 +124,7 @@ def _regularization(fit: FitFacts) -> Number:
 def _output(fit: FitFacts) -> Iterator[Number]:
     event, name = fit.event, fit.release
     claimed, noise = event["sensitivity"], event["noise"]
-    floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, ball(0))
+    floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, fit.pulled)
     kept = fit.constants.get("tolerance")
     gamma = 3 * floor if kept is None else ball(kept) + floor
     needed = (fit.difference / fit.n + 2 * gamma) / fit.lam
@@ -137,7 +144,7 @@ def _output(fit: FitFacts) -> Iterator[Number]:
     sd = coordinate_sd(noise, ball(event["scale"]), fit.p)
     largest = None
     if noise == "laplace":
-        longest = minimizer_norm(fit.rows, fit.n, fit.lam, ball(0))
+        longest = minimizer_norm(fit.rows, fit.n, fit.lam, fit.pulled)
         largest = longest + norm_quantile(noise, ball(event["scale"]), fit.p)
     else:  # the grid was chosen before the sensitivity was widened by it
         sd = sd * needed_before(needed, fit.grid, fit.p) / needed
@@ -250,7 +257,7 @@ def _gap(fit: FitFacts, law: NoiseLaw, gap: list[Record]) -> Iterator[Number]:
 
 def _gap_noise(fit: FitFacts, law: NoiseLaw, price: Record) -> Number:
     """Scale ``2 gamma/Lam`` over its price, ``gamma`` the tolerance and what rounding can do."""
-    floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, law.norm)
+    floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, law.norm + fit.pulled)
     kind = "gaussian" if price["kind"] == "gaussian" else "laplace"
     if "gap_scale" not in fit.constants:
         needed = noise_scale(kind, 6 * floor / fit.lam, price)
@@ -268,6 +275,6 @@ def _objective_grid(fit: FitFacts, law: NoiseLaw, grid: int) -> Number:
     """Fine against the least that one coordinate of the noise does to the release."""
     curved = fit.rows.loss.curvature * fit.rows.norm**2
     response = 1 / (fit.n * (fit.lam + curved / fit.m))
-    longest = minimizer_norm(fit.rows, fit.n, fit.lam, law.norm)
+    longest = minimizer_norm(fit.rows, fit.n, fit.lam, law.norm + fit.pulled)
     # the noise for the gap is far smaller than the minimizer's bound and moves no power of two
     return grid_number(fit.release, grid, law.least_sd * response, longest)

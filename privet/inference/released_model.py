@@ -240,6 +240,11 @@ def refuse_unsuited(model: object) -> None:
             "about the columns or their products; use standardize=None or 'private' "
             "(privet train --standardize none), no feature map."
         )
+    if linear and getattr(model, "center", None) is not None:
+        raise DeclarationError(
+            "There are no intervals for a model with a center: its ridge does not shrink to zero, "
+            "which they undo. Fit without center=."
+        )
     if isinstance(model, LargeMarginGaussian) and model.components != 1:
         raise DeclarationError(
             "There are no intervals for mixtures: the score of a class with several components is "

@@ -83,7 +83,9 @@ class DescentDesign(VectorDesign):
     def constants(self) -> dict[str, Any]:
         """What the event does not have."""
         told = self.schedule
-        return {"steps": told.steps, "step": told.step, "clip": told.clip, "radius": self.radius}
+        center = {} if self.center is None else {"center_norm": math.hypot(*self.center)}
+        numbers = {"steps": told.steps, "step": told.step, "clip": told.clip}
+        return {**numbers, "radius": self.radius, **center}
 
     @property
     def draws(self) -> tuple[Draw, ...]:

@@ -166,7 +166,8 @@ class Design(VectorDesign):
     def constants(self) -> dict[str, Any]:
         """How near to the minimum the release is, and the noise that pays for the rest."""
         gap = {} if self.gap is None else {"gap_scale": self.gap.scale}
-        return {"tolerance": self.tolerance, **gap}
+        center = {} if self.center is None else {"center_norm": math.hypot(*self.center)}
+        return {"tolerance": self.tolerance, **gap, **center}
 
     @property
     def draws(self) -> tuple[Draw, ...]:

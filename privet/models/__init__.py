@@ -3,11 +3,12 @@
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.fit import Fit, Planned
 from privet.models.large_margin import LargeMarginGaussian
-from privet.models.linear import LinearSVC, LogisticRegression
+from privet.models.linear import LogisticRegression
 from privet.models.raw_tables import fit_table
 from privet.models.regression import HuberRegressor, LinearRegression, PoissonRegressor
 from privet.models.regressor import PrivateLinearRegressor
 from privet.models.released import Released
+from privet.models.support_vector import LinearSVC
 
 #: Every model by its name: what files may name and what the laws run over.
 MODELS: dict[str, type[PrivateLinearClassifier]] = {

@@ -79,6 +79,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         if self.standardize == "private":
             told.append("each column's range, clipped to the declared column_bounds")
         told += self._told_features()
+        told += self._told_public()
         told.append(told_classes(self.classes))
         if self.class_weight is not None:
             told.append("the class weights")
@@ -169,8 +170,12 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         """
         budget = as_budget(self.budget)
         of_papers = self.calibration not in (None, "exact")
+        if self.public_rows is not None and not self.maps_rows:
+            return "whiten"
         if not budget.allows_gaussian or self.maps_rows or of_papers:
             return None
+        if self.center is not None:
+            return "unit"
         return "whiten" if worth_whitening(budget, n, d + bool(self.fit_intercept)) else "unit"
 
     @abstractmethod

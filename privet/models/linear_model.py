@@ -21,8 +21,9 @@ from privet.losses import Loss
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, TRAINERS, RidgeStatistics, Trainer
 from privet.mechanisms.release import NoiseChoice, ReleasedVector
-from privet.models.featured import FeaturedModel, Standardize
+from privet.models.featured import Standardize
 from privet.models.fit import Fit, Planned
+from privet.models.informed import InformedModel
 from privet.models.inputs import table_shape
 from privet.models.model_display import Displayed
 from privet.models.model_file import save
@@ -40,7 +41,7 @@ from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
 
 
-class PrivateLinearModel(Displayed, FeaturedModel):
+class PrivateLinearModel(Displayed, InformedModel):
     """A model whose scores are linear in the features or in a public map of them."""
 
     released_names: ClassVar[tuple[str, ...]] = (
@@ -115,6 +116,8 @@ class PrivateLinearModel(Displayed, FeaturedModel):
             case "private":
                 ranges = declared_ranges(self.column_bounds, d)
                 return (Standardization(ranges, self.insecure_seed),)
+            case "whiten" if self.public_rows is not None:
+                self._public_whitener(d)  # refuses rows that do not fit
             case "whiten":
                 refuse_pure(as_budget(self.budget))
                 return (Whitening(self._sphere_rows(d), self.insecure_seed),)
@@ -151,7 +154,8 @@ class PrivateLinearModel(Displayed, FeaturedModel):
         parts = staged_budget(
             as_budget(self.budget), self._stages(d, count), n, gaussian=self._is_gaussian(count)
         )
-        mechanism = self._chosen(count, weights, parts.fit, n, self._columns(n, d))
+        chosen = self._chosen(count, weights, parts.fit, n, self._columns(n, d))
+        mechanism = self._centered(chosen, d)
         design = mechanism.design(n, self._columns(n, d))
         return Planned(mechanism, design, parts, parts.event(design.event, n))
 

@@ -29,6 +29,8 @@ from privet.errors import DataError, DeclarationError
 from privet.models.digest import ARRAYS
 from privet.models.encoder import SchemaEncoder
 from privet.models.featured import FeaturedModel
+from privet.models.public_center import plain_center
+from privet.models.public_whitening import told_rows
 from privet.models.row_wise import Parted, Promised, elementwise, last_of, parted
 from privet.privacy.budget import as_budget
 from privet.schema import Schema
@@ -37,7 +39,7 @@ MAGIC = b"PRIVET\x01\n"
 #: Every model that a file may name, and the module it lives in: a closed list.
 HOMES = {
     "LogisticRegression": "privet.models.linear",
-    "LinearSVC": "privet.models.linear",
+    "LinearSVC": "privet.models.support_vector",
     "KernelLogisticRegression": "privet.kernels.estimators",
     "KernelSVC": "privet.kernels.estimators",
     "LargeMarginGaussian": "privet.models.large_margin",
@@ -111,6 +113,9 @@ def _parameters(model: FeaturedModel) -> dict[str, Any]:
         values["classes"] = _labels_out(np.asarray(values["classes"]))
     if "domain" in values:
         values["domain"] = as_domain(values["domain"])
+    if "center" in values:
+        values["center"] = plain_center(values["center"])
+        values["public_rows"] = told_rows(values["public_rows"])
     if values.get("class_weight") is not None:
         values["class_weight"] = [
             [_plain(label), float(weight)] for label, weight in values["class_weight"].items()

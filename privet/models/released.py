@@ -157,7 +157,9 @@ class Released:
         event = self.fit
         weights = class_weights(self.model.class_weight, self.classes)
         made = replace(
-            self.model._mechanism(len(self.classes), weights, name=event.mechanism),
+            self.model._centered(
+                self.model._mechanism(len(self.classes), weights, name=event.mechanism), self.inputs
+            ),
             budget=event.claim,
             regularization=event.regularization,
             noise=cast(NoiseChoice, event.noise),

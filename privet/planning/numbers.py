@@ -78,6 +78,11 @@ class Declaration:
 
     def design(self) -> Design:
         """The design that the fit would have; the plan itself says where ``Lam`` was raised."""
+        if self.model.center is not None:
+            raise DeclarationError(
+                "A plan is for a ridge around zero: what a center is worth depends on how right it "
+                "is. Plan without center=, which is no better informed."
+            )
         return self._planned.minimizer[1]
 
     @cached_property

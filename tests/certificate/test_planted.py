@@ -157,6 +157,7 @@ def test_which_planted_bugs_leave_the_file_as_it_is() -> None:
         "forgotten clip",
         "re-used noise",
         "free intercept",
+        "center of the rows",
         "seed in production",
         "wrong Gamma shape",
         "half the box",

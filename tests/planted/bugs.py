@@ -111,6 +111,15 @@ class FreeIntercept(OutputPerturbation):
         return np.asarray(weights.reshape(-1) + design.main.sample(randomness, 1)[0])
 
 
+class PrivateCenter(OutputPerturbation):
+    """Centers the ridge on what the private rows say."""
+
+    def perturb(self, rows: Rows, design: Design, randomness: Randomness) -> Array:
+        """The minimum of a ridge around the sum of the rows."""
+        (total,) = rows.sum(lambda block, y: (block.pull(np.ones((len(y), 1)))[0],))
+        return super().perturb(rows, replace(design, center=tuple(total)), randomness)
+
+
 @dataclass(frozen=True)
 class StretchedBlock(Block):
     """A block whose last column is longer than it should be."""
@@ -299,6 +308,11 @@ _BUGS = (
         "free intercept",
         "The last coefficient is not penalized.",
         FreeIntercept(Logistic(), _ONE, regularization=0.1),
+    ),
+    Planted(
+        "center of the rows",
+        "The center of the ridge is computed from the private rows.",
+        PrivateCenter(Logistic(), _ONE, regularization=0.1),
     ),
     Planted(
         "uncharged gap",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from privet import (
     GDP,
     Box,
@@ -52,7 +54,7 @@ def fit(name: str, kind: Any, *attributes: str, classes: int = 2, **declared: An
             found = [*planned.design.draws] if descends else fitted(planned.minimizer[1])
             if declared.get("standardize") == "private":
                 found.append(added(stages.pop(0), 2 * COLUMNS))
-            if declared.get("standardize") == "whiten":  # the half vector of (COLUMNS + 1)^2
+            if "whitening_" in attributes:  # the half vector of (COLUMNS + 1)^2
                 found.append(added(stages.pop(0), (COLUMNS + 1) * (COLUMNS + 2) // 2))
             if "components" in declared:  # sums and counts of each cell, in every round
                 centers = stages.pop(0)
@@ -149,6 +151,24 @@ for _name in ("zcdp", "approx"):
     _whitened: dict[str, Any] = {"budget": _BUDGETS[_name], "standardize": "whiten"}
     fit(f"logistic whitened {_name}", LogisticRegression, "whitening_", **_whitened)
 fit("svc whitened", LinearSVC, "whitening_", classes=3, budget=ROOT, standardize="whiten")
+_CENTER = ([[1.0, -2.0, 0.5]], [0.3])
+for _mechanism in ("objective", "output", "gradient"):
+    fit(
+        f"logistic centered {_mechanism}",
+        LogisticRegression,
+        budget=ROOT,
+        mechanism=_mechanism,
+        center=_CENTER,
+    )
+fit(
+    "svc centered public",
+    LinearSVC,
+    classes=3,
+    budget=PURE,
+    standardize="whiten",
+    public_rows=public_points(),
+    center=(np.arange(9.0).reshape(3, 3), [0.0, 1.0, -1.0]),
+)
 fit("logistic unit", LogisticRegression, budget=PURE, standardize="unit")
 fit("logistic weighted", LogisticRegression, budget=PURE, class_weight={0: 1.0, 1: 3.0})
 fit("svc smooth hinge", LinearSVC, budget=PURE, loss="smooth_hinge", fit_intercept=False)
