@@ -29,11 +29,12 @@ MODELS = {"logistic": LogisticRegression, "svm": LinearSVC}
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """# Public knowledge on Adult
 
-Made by `python -m reproduce.public_knowledge`: {n:,} private rows, {public} rows that play the public ones,
-{draws} draws on each of {folds} splits; test error and, in brackets, its standard error over all draws. "right" is
-a fit to the public rows, "wrong" its negative, "whitened" uses the public rows without labels, "public fit alone"
-is the center by itself, without a private row. The last
-columns are the excess over the error of the same model without privacy, and what is left of it.
+Made by `python -m reproduce.public_knowledge`: {n:,} private rows, {public} rows that play the
+public ones, {draws} draws on each of {folds} splits; test error and, in brackets, its standard
+error over all draws. "right" is a center fitted to the public rows, "wrong" its negative,
+"whitened" uses the public rows without labels, "public fit alone" is the center by itself, without
+a private row. The last columns are the excess over the error of a logistic regression without
+privacy, and what is left of it.
 
 | columns | budget | model | knowledge | error | excess | share of the excess without it |
 |---|---|---|---|---|---|---|

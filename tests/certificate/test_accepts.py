@@ -18,8 +18,9 @@ from tests.certificate.released import (
 )
 from tests.laws.releases.registry import people, quiet
 
-#: What no file can prove: the ridge is a choice, and the determinant alone is told for information.
-OPEN = {"regularization", "Jacobian term"}
+#: What no file can prove: the ridge is a choice, the determinant alone is told for information, and
+#: a center behind a map is in the map's units.
+OPEN = {"regularization", "Jacobian term", "length of the center"}
 
 
 def undecided(numbers: list[Number]) -> set[str]:
