@@ -12,12 +12,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-spark check bench format clean lock oldest sbom
+.PHONY: help demo test test-service test-spark browser check bench format clean lock oldest sbom
 
 help:
 	@echo "make demo     every step on synthetic data: schema, model, statement, report"
 	@echo "make test     run the tests (WORKERS=n for n processes)"
 	@echo "make test-spark  the tests of the Spark engine, where there is Java"
+	@echo "make test-service   the service with killed workers, made-up requests and a browser"
+	@echo "make browser  install Chromium from the system's packages, where that is possible"
 	@echo "make check    formatting, lint, strict types and tests: what a change must pass"
 	@echo "make bench    time the minimizers beside scikit-learn"
 	@echo "make format   rewrite the code in the project's format"
@@ -36,6 +38,16 @@ test: $(VENV)/.dev
 test-spark: $(VENV)/.dev
 	@$(PIP) install 'pyspark>=3.5,<5'
 	@$(ONE_THREAD) PRIVET_SPARK=1 $(BIN)/python -m pytest -rs tests/rows/test_spark_engine.py
+
+# Servers, a browser and made-up requests: a few minutes. Without Chromium its tests are skipped by name.
+test-service: $(VENV)/.dev
+	@PRIVET_TEST_SERVICE=1 $(ONE_THREAD) $(BIN)/python -m pytest -rs tests/service tests/handover
+
+# Never an error: a machine without apt, or without the right to install, has its tests skipped.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 \
+		|| echo "Chromium could not be installed: tests with a browser are skipped."; }
 
 check: $(VENV)/.dev
 	@echo "format"; $(BIN)/ruff format --check .

@@ -22,7 +22,13 @@ EXTRAS = {
 }
 NEEDED = list(map(Requirement, PROJECT["dependencies"]))
 #: packages under the names that they are imported by
-IMPORTED = {"sklearn": "scikit-learn", "dp_accounting": "dp-accounting", "flint": "python-flint"}
+IMPORTED = {
+    "dp_accounting": "dp-accounting",
+    "flint": "python-flint",
+    "mlflow": "mlflow-skinny",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 #: users bring these themselves: their frames are read, never made without being asked for
 GUESTS = {"pandas", "polars", "duckdb"}
 

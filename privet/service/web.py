@@ -237,7 +237,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         ("GET", "/budget", service.budget, {"parameters": names, "responses": told}, True),
         ("GET", "/ledger", service.ledger, {"parameters": names, "responses": curated}, True),
         ("GET", "/health", service.health, {"responses": {"200": {"description": "Up."}}}, False),
-        ("GET", "/metrics", service.metrics, {"responses": curated}, True),
+        ("GET", "/metrics", service.metrics, {"responses": api_text.counted(curated)}, True),
     ]
     for method, path, route, text, guarded in routes:
         extra = {**text, **({"security": [{"token": []}]} if guarded else {})}

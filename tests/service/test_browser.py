@@ -1,0 +1,130 @@
+"""The page in a real browser: Chromium of the system's packages, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privet.ledger import Ledger
+from tests.service.answer_storm import ward
+from tests.service.running import RunningService, only_by_make_test_service, running
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    only_by_make_test_service,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: make browser installs it"),
+    pytest.mark.filterwarnings("ignore"),
+]
+LIMIT = 3
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    folder = tmp_path_factory.mktemp("page")
+    table = ward(folder, Ledger(f"sqlite:///{folder / 'budget.db'}"), LIMIT)
+    options = ("--answers", "ward", "--data", table, "--ledger", folder / "budget.db")
+    with running(folder, *options, "--step", "0.05") as service:
+        yield service
+
+
+def opened(browser: Any, service: RunningService, faults: list[str]) -> Any:
+    """The page on a phone, with the token in its address as the terminal prints it."""
+    page = browser.new_page(viewport=PHONE)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: _outside(request.url, service, faults))
+    page.goto(f"{service.url}/#token={service.token}")
+    page.wait_for_function("document.getElementById('left').textContent.includes('left')")
+    return page
+
+
+def _outside(url: str, service: RunningService, faults: list[str]) -> None:
+    if not url.startswith(service.url):
+        faults.append(f"asks for {url}")
+
+
+def test_ask_until_the_limit_and_see_the_refusal(
+    browser: Any, asked: RunningService, tmp_path: Path
+) -> None:
+    faults: list[str] = []
+    page = opened(browser, asked, faults)
+    assert service_token_is_gone(page, asked)
+    assert "epsilon" in page.inner_text(".guarantee") or "rho" in page.inner_text(".guarantee")
+    assert page.locator("figure svg").count() == 2
+    left = []
+    for i in range(LIMIT):
+        page.fill("[data-column=age]", str(10 + i))
+        page.get_by_role("button", name="Predict").click()
+        page.wait_for_function(
+            "n => document.getElementById('left').textContent.startsWith(n)", arg=f"{i + 1} of"
+        )
+        assert page.get_attribute("#answer", "data-state") == "answered"
+        assert page.inner_text("#answer b") in ("yes", "no")
+        assert "Noise alone moves it" in page.inner_text("#answer")
+        left.append(page.inner_text("#left"))
+    assert len(set(left)) == LIMIT
+    page.fill("[data-column=age]", "77")
+    page.get_by_role("button", name="Predict").click()
+    page.wait_for_selector("#answer[data-state=refused]")
+    assert "0 are left" in page.inner_text("#answer")
+    page.click("#ledger-box summary")
+    page.click("#ledger")
+    page.wait_for_selector("#line ol")
+    assert page.locator("#line li").count() == 3  # opened, one charge, what is left
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= PHONE["width"]  # nothing sticks out on a phone
+    page.screenshot(path=str(tmp_path / "phone.png"), full_page=True)
+    assert (tmp_path / "phone.png").stat().st_size > 20_000
+    page.pdf(path=str(tmp_path / "page.pdf"))
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+    assert faults == []
+    page.close()
+
+
+def service_token_is_gone(page: Any, service: RunningService) -> bool:
+    """From the address, where a screenshot or the history would keep it."""
+    return service.token not in page.url
+
+
+def test_the_keyboard_is_enough(browser: Any, asked: RunningService) -> None:
+    faults: list[str] = []
+    page = opened(browser, asked, faults)
+    seen = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.outerHTML.slice(0, 60)"))
+        if "submit" in seen[-1]:
+            break
+    assert "skip" in seen[0]
+    assert any("data-column" in text or "<select" in text for text in seen)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#answer[data-state]")
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('input, select')].filter(f => !f.labels.length).length"
+    )
+    assert unnamed == 0
+    assert faults == []
+    page.close()
+
+
+def test_a_wrong_token_is_told(browser: Any, asked: RunningService) -> None:
+    page = browser.new_page(viewport=PHONE)
+    page.goto(f"{asked.url}/#token=wrong")
+    page.get_by_role("button", name="Predict").click()
+    page.wait_for_selector("#answer[data-state=refused]")
+    assert "token" in page.inner_text("#answer")
+    page.close()
