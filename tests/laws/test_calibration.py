@@ -69,9 +69,8 @@ def spent(design: Design, budget: Budget, less: float = 1.0) -> float:
         if design.event.mechanism == "output":
             return (design.event.sensitivity / (less * design.main.scale)) ** 2 / 2.0 / main.rho
         curve = jacobian_curve(design, less)
-        if curve.profile_is_tight and dominates(
-            math.sqrt(2.0 * main.rho), curve.shift, curve.k, logistic=curve.family == "logistic"
-        ):
+        mu = math.sqrt(2.0 * main.rho)
+        if curve.classes == 2 and dominates(mu, curve.shift, curve.k, logistic=curve.can_be_free):
             return 1.0  # inside one Gaussian mechanism of this rho, which the Renyi bound misses
         return curve.zcdp / main.rho
     assert isinstance(main, ApproxDP)
