@@ -11,7 +11,16 @@ import pytest
 from privet.audit.attacks import Pair
 from privet.audit.profile import densities, pairs
 from privet.errors import DeclarationError, RegularizationRaised
-from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
+from privet.losses import (
+    HuberHinge,
+    HuberResidual,
+    JointHuber,
+    Logistic,
+    Loss,
+    PoissonRate,
+    SmoothHinge,
+    Softmax,
+)
 from privet.mechanisms import Design, ObjectivePerturbation
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import GaussianCurve, gaussian_delta
@@ -28,6 +37,9 @@ CASES = [
     (Softmax(2), 2),
     (Softmax(3), 1),
     (JointHuber(3), 1),
+    (HuberResidual(0.5), 1),
+    (HuberResidual(0.5), 2),
+    (PoissonRate(), 1),
 ]
 
 

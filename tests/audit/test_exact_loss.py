@@ -13,7 +13,16 @@ from privet.audit.attacks import Pair, WeightedTable, allows_opposite_rows
 from privet.audit.battery import shift_claim
 from privet.audit.exact import climb, objective_loss, worst_loss
 from privet.errors import InfeasibleBudget, RegularizationRaised
-from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
+from privet.losses import (
+    HuberHinge,
+    HuberResidual,
+    JointHuber,
+    Logistic,
+    Loss,
+    PoissonRate,
+    SmoothHinge,
+    Softmax,
+)
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from reproduce.chaudhuri2008 import ChaudhuriMonteleoni2008
@@ -24,6 +33,7 @@ CROWD = 10**16
 BOUNDS = (0.1, 1.0, 12.0)
 EPSILONS = (0.05, 0.5, 2.0)
 MARGIN_LOSSES = (Logistic(), HuberHinge(), HuberHinge(0.1), SmoothHinge())
+NUMBER_LOSSES: tuple[Loss, ...] = (HuberResidual(0.25), HuberResidual(2.0), PoissonRate())
 CLASS_LOSSES = (
     *(Softmax(classes) for classes in (2, 3, 7)),
     *(JointHuber(classes) for classes in (2, 3, 7)),
@@ -80,6 +90,17 @@ def test_class_losses_keep_the_main_budget(loss: Loss, calibration: str | None) 
     ratios = [relative_loss(design) for design in designs(loss, calibration, ridges)]
     assert max(ratios) <= 1.0
     assert max(ratios) >= 0.99
+
+
+@pytest.mark.parametrize("loss", NUMBER_LOSSES, ids=name_of)
+def test_losses_of_a_number_keep_the_main_budget(loss: Loss) -> None:
+    """Rows under the two ends of the target's interval, at the knee or at the largest rate."""
+    ratios = [relative_loss(design) for design in designs(loss, None, 4)]
+    assert 0.99 <= max(ratios) <= 1.0
+    mechanism = ObjectivePerturbation(loss, PureDP(1.0), regularization=50.0 / CROWD)
+    design = design_of(mechanism, CROWD, 2)
+    thin = replace(design, main=replace(design.main, scale=0.95 * design.main.scale))
+    assert worst_loss(design).loss <= 0.99 < worst_loss(thin).loss
 
 
 def test_huber_calibration_is_tight_on_the_whole_grid() -> None:

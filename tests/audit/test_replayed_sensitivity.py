@@ -13,13 +13,30 @@ from privet.audit.replay import (
     random_table,
     worst_replay,
 )
-from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
+from privet.losses import (
+    HuberHinge,
+    HuberResidual,
+    JointHuber,
+    Logistic,
+    Loss,
+    PoissonRate,
+    SmoothHinge,
+    Softmax,
+)
 from privet.mechanisms import MECHANISMS
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from tests.planted.bugs import PLANTED, HalfSensitivity, UnchargedGap
 from tests.strategies import name_of
 
-LOSSES = (Logistic(), HuberHinge(), SmoothHinge(), Softmax(3), JointHuber(3))
+LOSSES = (
+    Logistic(),
+    HuberHinge(),
+    SmoothHinge(),
+    Softmax(3),
+    JointHuber(3),
+    HuberResidual(),
+    PoissonRate(),
+)
 BUDGETS = (PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6))
 
 
