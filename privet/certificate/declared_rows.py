@@ -171,7 +171,7 @@ def _number_loss(model: str, p: Record) -> RowLoss:
     if model == "PoissonRegressor":
         return RowLoss("poisson_rate")
     knee = p.get("knee")
-    return RowLoss("huber_residual", h=0.25 if knee is None else knee / (high / 2.0 - low / 2.0))
+    return RowLoss("huber_residual", h=0.5 if knee is None else knee / (high / 2.0 - low / 2.0))
 
 
 def _products(facts: FileFacts, p: Record) -> DeclaredRows:

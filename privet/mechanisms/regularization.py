@@ -45,8 +45,8 @@ RULES: dict[tuple[str, str, bool], Rule] = {
 #: of a loss of regression, by mechanism and kind of noise: its curvature is one, and a number is
 #: shrunk to the middle of its bounds, which costs more than a smaller margin does
 NUMBER_RULES: dict[tuple[str, str], Rule] = {
-    ("objective", "laplace"): Rule(1.0),
-    ("objective", "gaussian"): Rule(0.5),
+    ("objective", "laplace"): Rule(30.0, 2.0),
+    ("objective", "gaussian"): Rule(30.0, 2.0),
     ("output", "laplace"): Rule(1.0),
     ("output", "gaussian"): Rule(1.0),
 }

@@ -21,10 +21,11 @@ from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap
 
 #: The knee of the Huber loss where none is declared, in half widths of the target's interval.
-KNEE = 0.25
-#: Noisy statistics are taken where their noise in the mean gradient is at most this, in half widths
-#: of the interval: then least squares itself is worth more than the smaller noise of a robust loss.
-NEGLIGIBLE = 0.002
+KNEE = 0.5
+#: Noisy statistics are taken where their noise in the mean gradient, times the columns, is at most
+#: this, in half widths of the interval: then least squares itself is worth more than the smaller
+#: noise of a robust loss. A column of many is short, so that noise in its direction counts more.
+NEGLIGIBLE = 0.02
 
 
 class RobustRegressor(PrivateLinearRegressor):
@@ -57,7 +58,7 @@ class LinearRegression(RobustRegressor):
         objective of the Huber loss or onto its minimizer.
     knee : float or None, default None
         Residuals beyond this, in the target's units, have a linear loss ("objective", "output").
-        None: a quarter of half the interval.
+        None: a quarter of the interval.
     noise : "auto", "laplace", "gaussian" or "domain", default "auto"
         The one with the least effect among those that the budget and the declarations allow.
     regularization : float or "auto", default "auto"
@@ -175,7 +176,7 @@ class LinearRegression(RobustRegressor):
         with quietly():  # the fit says it
             whole = statistics.noise_in_gradient(statistics.design(n, m))
             other = objective.noise_in_gradient(objective.design(n, m))
-        negligible = NEGLIGIBLE * n * objective.norm_bound
+        negligible = NEGLIGIBLE * n * objective.norm_bound / m
         return statistics if whole <= max(other, negligible) else objective
 
     def _is_gaussian(self, count: int) -> bool:
@@ -198,7 +199,7 @@ class HuberRegressor(RobustRegressor):
     mechanism : "objective" or "output", default "objective"
         Where the noise goes.
     knee : float or None, default None
-        Where the loss becomes linear, in the target's units. None: a quarter of half the interval.
+        Where the loss becomes linear, in the target's units. None: a quarter of the interval.
     noise, regularization, norm_bound, domain, fit_intercept, constant, features :
         As in ``LinearRegression``.
     standardize, column_bounds, ledger, dataset, insecure_seed :

@@ -347,11 +347,13 @@ def test_the_privacy_loss_grows_with_noise_rate_and_row(
 
 @every_loss
 @given(epsilon=st.floats(1e-3, 20.0))
-def test_at_the_floor_the_jacobian_is_free_or_takes_a_tenth(loss: Loss, epsilon: float) -> None:
+def test_at_the_floor_the_jacobian_is_free_or_takes_its_share(loss: Loss, epsilon: float) -> None:
+    """A tenth, or a quarter where the ridge pulls a number to the middle of its bounds."""
+    share = 0.25 if loss.family == "residual" else 0.1
     q = loss.curvature_floor(epsilon)
     free = loss.privacy_loss_bound(epsilon / loss.difference_bound, q) <= epsilon * ROUNDING
-    tenth = loss.log_determinant_bound(q) == pytest.approx(epsilon / 10.0, rel=1e-9)
-    assert free or tenth
+    taken = loss.log_determinant_bound(q) == pytest.approx(share * epsilon, rel=1e-9)
+    assert free or taken
     more = 1.02 * q
     assert loss.privacy_loss_bound(epsilon / loss.difference_bound, more) > epsilon * ROUNDING or (
         not is_tight(loss)
