@@ -104,6 +104,15 @@ class EvaluatedModel:
         found = unquoted(self.whole.predict, X, WHO)
         return np.asarray(encode_labels(np.asarray(found), self.classes))
 
+    @property
+    def predicts_numbers(self) -> bool:
+        """Whether ``classes`` are the ends of the interval that a number is in."""
+        return bool(getattr(self.last, "predicts_numbers", False))
+
+    def numbers(self, X: Any) -> Array:
+        """Predicted numbers of a regressor."""
+        return np.asarray(unquoted(self.whole.predict, X, WHO), dtype=np.float64)
+
     def scores(self, X: Any) -> Array:
         """Scores, one column for two classes (the positive one's) and one for each of more."""
         scores = np.asarray(unquoted(self.whole.decision_function, X, WHO), dtype=np.float64)
@@ -193,10 +202,6 @@ def evaluated_model(model: Scored | Pipeline) -> EvaluatedModel:
         raise DeclarationError(
             f"{type(last).__name__} is not a Privet classifier: it has no guarantee and no "
             "declared classes. Only a released model may be evaluated as if it were public."
-        )
-    if getattr(last, "predicts_numbers", False):
-        raise DeclarationError(
-            f"A {type(last).__name__} predicts numbers; what is evaluated here are classes."
         )
     refuse_published(last)
     return EvaluatedModel(model, last)

@@ -26,6 +26,7 @@ from privet.evaluation.evaluated import (
     evaluated_model,
     evaluated_rows,
 )
+from privet.evaluation.number_evaluation import evaluated_numbers
 from privet.evaluation.released_evaluation import TRAINING, Evaluation, PublicFacts
 from privet.ledger import Ledger
 from privet.ledger.charge import Charge
@@ -57,8 +58,9 @@ def evaluate(
 
     Parameters
     ----------
-    model : classifier or Pipeline
-        A fitted Privet classifier, or a scikit-learn pipeline that ends in one.
+    model : classifier, regressor or Pipeline
+        A fitted Privet model, or a scikit-learn pipeline that ends in one. Of a regressor the mean
+        absolute error, the RMSE and R^2 are measured.
     X : array-like of shape (n_samples, n_features), or a raw table
         The rows. Their number is public; nothing else about them is. A model that carries a schema
         also takes a raw table, without ``y``: then the budget is for whom the schema protects, a
@@ -104,6 +106,12 @@ def evaluate(
     level = number_between("level", level, 0.5, 0.9999)
     account, table = (ledger, dataset), (X, y, groups, group_values)
     seen = examination(tested, table, account, training_rows, insecure_seed)
+    if tested.predicts_numbers:
+        if measures is not None or groups is not None:
+            raise DeclarationError(
+                "A regression has one set of measures, of all rows: leave measures and groups out."
+            )
+        return evaluated_numbers(seen, whole, level, insecure_seed)
     tested, rows = seen.model, seen.rows
     values, classes = rows.groups.values, tuple(tested.classes.tolist())
     asked = asked_measures(measures, tested, grouped=groups is not None)
@@ -234,7 +242,8 @@ class Examination:
 
     def _relied(self) -> Iterator[str]:
         """What the guarantee and the intervals rely on."""
-        yield from ("the number of rows", "the set of classes", "the released model itself")
+        label = "the target's interval" if self.model.predicts_numbers else "the set of classes"
+        yield from ("the number of rows", label, "the released model itself")
         if self.rows.groups.values:
             yield "the set of groups"
         if self.model.steps:

@@ -1,0 +1,86 @@
+"""Evaluating a regression: the released means, their sensitivity, and intervals that cover."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from privet import GDP, ZCDP, ApproxDP, LinearRegression, PureDP, evaluate
+from privet.errors import DataError, DeclarationError
+from privet.evaluation.number_evaluation import COLUMNS, Residuals, measures_of, mechanism_of
+from privet.privacy import Budget
+from tests.strategies import Array, seeds
+
+BOUNDS = (-20.0, 30.0)
+
+
+@pytest.fixture(scope="module")
+def model() -> LinearRegression:
+    x, y = table(20_000, 0)
+    return LinearRegression(ZCDP(2.0), target_bounds=BOUNDS).fit(x, y)
+
+
+def table(n: int, seed: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-0.7, 0.7, (n, 2))
+    return x, 5.0 + 12.0 * x[:, 0] + 3.0 * rng.normal(size=n)
+
+
+@given(seed=seeds())
+def test_two_rows_are_no_further_apart_than_the_diameter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice([-1e9, -20.0, 0.0, 5.0, 30.0, 1e9, *rng.uniform(-20, 30, 4)], size=(2, 2))
+    one, two = Residuals(*BOUNDS)(pairs)
+    assert np.abs(np.stack([one, two])[:, :COLUMNS]).max() <= 1.0
+    query = mechanism_of(PureDP(1.0), None).query
+    assert np.linalg.norm(one - two) <= query.diameter
+    assert max(np.linalg.norm(one), np.linalg.norm(two)) <= query.norm * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6), GDP(1.0)], ids=str)
+def test_the_measures_are_near_the_exact_ones(model: LinearRegression, budget: Budget) -> None:
+    x, y = table(15_000, 1)
+    found = evaluate(model, x, y, budget=budget)
+    assert budget.keeps(found.guarantee.event)
+    residual = np.clip(y, *BOUNDS) - model.predict(x)
+    exact = {
+        "mean absolute error": float(np.abs(residual).mean()),
+        "RMSE": math.sqrt(float(np.square(residual).mean())),
+        "R^2": model.score(x, np.clip(y, *BOUNDS)),
+    }
+    for name, value in exact.items():
+        told = found.get(name)
+        assert told.estimate is not None
+        assert told.lower <= told.estimate <= told.upper
+        # the noise alone passes this reach with a chance below 1e-6
+        assert abs(told.estimate - value) <= 3.0 * (told.upper - told.lower)
+
+
+def test_intervals_cover_the_population() -> None:
+    """95 % intervals from 300 noisy means of normal residuals: fewer than 24 misses of each."""
+    rng, n, level = np.random.default_rng(3), 800, 0.95
+    mechanism = mechanism_of(ZCDP(0.5), None)
+    noise, misses = mechanism.design(n).noise, {"mean absolute error": 0, "RMSE": 0, "R^2": 0}
+    truth = {"mean absolute error": 3.0 * math.sqrt(2.0 / math.pi), "RMSE": 3.0, "R^2": 1 - 9 / 25}
+    for _ in range(300):
+        score = 4.0 * rng.normal(size=n)
+        pairs = np.column_stack([5.0 + score, 5.0 + score + 3.0 * rng.normal(size=n)])
+        exact = Residuals(*BOUNDS)(pairs).mean(axis=0) + noise.scale * rng.normal(size=2 * COLUMNS)
+        means, squares = exact.reshape(2, COLUMNS)
+        for told in measures_of(means, squares / math.sqrt(2.0), noise, n, BOUNDS, level):
+            misses[told.measure] += not told.lower <= truth[told.measure] <= told.upper
+    # 15 are allowed on average; 40 have a chance below 1e-7 even if the intervals were exact
+    assert max(misses.values()) <= 40, misses
+
+
+def test_what_is_refused(model: LinearRegression) -> None:
+    x, y = table(100, 2)
+    gaps = y.copy()
+    gaps[0] = np.nan
+    with pytest.raises(DataError, match="finite numbers"):
+        evaluate(model, x, gaps, budget=1.0)
+    with pytest.raises(DeclarationError, match="one set of measures"):
+        evaluate(model, x, y, budget=1.0, measures=["accuracy"])
