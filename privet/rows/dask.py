@@ -40,7 +40,7 @@ class DaskEngine(Engine):
         else:
             count = workers or usable_cores()
             cluster = LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=count, threads_per_worker=1, dashboard_address=None, processes=True
+                n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50
             )
             self.client = Client(cluster)  # type: ignore[no-untyped-call]
         self.name = "a Dask cluster"

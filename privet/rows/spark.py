@@ -7,6 +7,8 @@ as Spark caches them.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,6 +52,8 @@ class SparkEngine(Engine):
         else:
             # local[k, 4]: a failed task is tried four times, as on a cluster
             place = master or f"local[{workers or usable_cores()}, 4]"
+            if place.startswith("local"):  # its workers have the packages of this Python
+                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             made = SparkSession.builder.master(place).appName("privet")
             session = made.config("spark.ui.enabled", "false").getOrCreate()
         self.context: Any = session.sparkContext

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def arrow() -> pa.Table:
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
     """Two executors' threads, each of which starts a Python of its own; tasks are tried anew."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     made = sql.SparkSession.builder.master("local[2, 4]").config("spark.ui.enabled", "false")
     found = made.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
     yield found

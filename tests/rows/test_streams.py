@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +198,18 @@ def test_a_file_that_changes_between_passes_ends_the_fit_charged_and_unreleased(
     assert not hasattr(model, "coef_")
     assert ledger.remaining("people") == pytest.approx(1.0)
     assert [each.settled for each in ledger.releases("people")] == [False]
+
+
+def test_a_driver_that_is_killed_leaves_a_charge_that_the_ledger_shows(
+    folder: Path, tmp_path: Path
+) -> None:
+    place = f"sqlite:///{tmp_path}/ledger.db"
+    Ledger(place).open("people", cap=PureDP(2.0))
+    asked = [sys.executable, "-m", "tests.rows.killed_driver", str(folder), place]
+    root = Path(__file__).parents[2]
+    assert subprocess.run(asked, cwd=root, timeout=300, check=False).returncode == -signal.SIGKILL
+    assert Ledger(place).remaining("people") == pytest.approx(1.0)
+    assert len(Ledger(place).orphans("people")) == 1
 
 
 def test_cells_that_change_while_size_and_time_stay_are_noticed(mine: Path) -> None:
