@@ -1,10 +1,12 @@
 """What public knowledge is worth on Adult: a center of the ridge, and rows for whitening.
 
-    python -m reproduce.public_knowledge        writes public_knowledge.md
+Writes ``public_knowledge.md``.
 
 500 rows are taken out of the training rows and play the public ones. A logistic regression fitted
 to them without privacy is the center "right"; its negative is "wrong", the worst that a center of
 that length can be. Seeded, on a public file: a seeded release protects nobody.
+
+Run: python reproduce/public_knowledge.py   (needs PRIVET_DATA; some minutes)
 """
 
 from __future__ import annotations
@@ -14,12 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression as Plain
-
-sys.path.insert(0, str(Path(__file__).parent))  # the loaders, as the other scripts import them
-
 import tables
-from _common import Data, folds
+from _common import Data, adult, folds
+from sklearn.linear_model import LogisticRegression as Plain
 
 from privet import ApproxDP, LinearSVC, LogisticRegression, PureDP
 
@@ -29,7 +28,7 @@ MODELS = {"logistic": LogisticRegression, "svm": LinearSVC}
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """# Public knowledge on Adult
 
-Made by `python -m reproduce.public_knowledge`: {n:,} private rows, {public} rows that play the
+Made by `python reproduce/public_knowledge.py`: {n:,} private rows, {public} rows that play the
 public ones, {draws} draws on each of {folds} splits; test error and, in brackets, its standard
 error over all draws. "right" is a center fitted to the public rows, "wrong" its negative,
 "whitened" uses the public rows without labels, "public fit alone" is the center by itself, without
@@ -39,12 +38,6 @@ privacy, and what is left of it.
 | columns | budget | model | knowledge | error | excess | share of the excess without it |
 |---|---|---|---|---|---|---|
 """
-
-
-def adult(encoding: Any, name: str) -> Data:
-    """Adult in one of the encodings of the other scripts."""
-    columns, y, *_ = tables.adult()
-    return Data(name, tables.encode(columns, encoding), np.asarray(y).astype(int))
 
 
 def knowledge(x: np.ndarray, y: np.ndarray) -> dict[str, dict[str, Any]]:

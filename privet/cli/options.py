@@ -301,6 +301,13 @@ class ModelFlags:
             "can be about."
         ),
     ] = None
+    center: Annotated[
+        Path | None,
+        typer.Option(
+            help="A released model file whose coefficients the regularization pulls to instead of "
+            "zero, last year's for example (models logistic and svm). It costs nothing."
+        ),
+    ] = None
     norm_bound: Annotated[
         float | None,
         typer.Option(help="Rows are clipped to this Euclidean norm. Encoded rows are within 1."),
@@ -310,6 +317,14 @@ class ModelFlags:
         """The model, not yet fitted; ``classes`` are the schema's labels, None without a schema."""
         home, name = MODELS[self.model]
         return getattr(import_module(home), name)(**self._given(classes), **more)
+
+    def _released(self, path: Path) -> Any:
+        """The released model that the flag names."""
+        from privet.store import load
+
+        if self.model not in ("logistic", "svm"):
+            raise typer.BadParameter("--center goes with --model logistic or svm only.")
+        return load(path)
 
     def _given(self, classes: Sequence[Any] | None) -> dict[str, Any]:
         """The parameters that were given; one that this model does not have is wrong usage."""
@@ -332,6 +347,7 @@ class ModelFlags:
             "n_frequencies": self.frequencies,
             "norm_bound": self.norm_bound,
             "standardize": self.standardize,
+            "center": None if self.center is None else self._released(self.center),
             "class_weight": weights(self.class_weight, classes or ())
             if self.class_weight
             else None,

@@ -192,6 +192,9 @@ def _mechanism(guarantee: Guarantee) -> Fact:
     regularization = regularization_of(event)
     if regularization:
         more = say("making.mechanism.more", regularization=f"{regularization:.6g}")
+    if {"steps", "clip"} <= set(guarantee.constants):
+        steps, clip = guarantee.constants["steps"], guarantee.constants["clip"]
+        more += say("making.mechanism.descent", steps=steps, clip=f"{clip:.6g}")
     return fact(
         "making.mechanism",
         mechanism=guarantee.mechanism,

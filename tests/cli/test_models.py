@@ -58,6 +58,31 @@ def test_a_model_of_every_kind_is_trained_and_used(people: Path, tmp_path: Path,
     assert measured.exit_code == 0, measured.output
 
 
+def test_gradient_descent_and_a_center(people: Path, tmp_path: Path) -> None:
+    """Last year's release by gradient descent is this year's center; both files are verified."""
+    pure = train(people, tmp_path, "--mechanism", "gradient", "--epsilon", "1")
+    assert pure.exit_code != 0
+    assert "has no pure epsilon" in pure.output
+    done = train(people, tmp_path, "--mechanism", "gradient", *APPROXIMATE)
+    assert done.exit_code == 0, done.output
+    first = tmp_path / "model.privet"
+    assert load(first).guarantee_.event.parts[0].mechanism == "gradient"
+    told = run("statement", first).output
+    assert "steps, each row's" in " ".join(told.split())
+    assert run("report", first, "--out", tmp_path / "report.html").exit_code == 0
+    (tmp_path / "next").mkdir()
+    done = train(people, tmp_path / "next", "--center", first, *APPROXIMATE)
+    assert done.exit_code == 0, done.output
+    second = tmp_path / "next" / "model.privet"
+    assert load(second).center is not None
+    assert "center of the regularization" in " ".join(run("statement", second).output.split())
+    for file in (first, second):
+        assert run("verify", file).exit_code == 0
+    other = ("--model", "gaussian", "--force", *APPROXIMATE)
+    wrong = train(people, tmp_path, "--center", first, *other)
+    misused(wrong, "--center goes with --model logistic or svm only")
+
+
 def test_kernels_are_tuned(people: Path, tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text("[[candidate]]\ngamma = 1.0\n[[candidate]]\ngamma = 5.0\n")
     done = run(

@@ -23,6 +23,7 @@ from privet.kernels import Gaussian, Linear
 from privet.losses import HuberHinge, Logistic
 from privet.mechanisms.counts import Histogram
 from privet.mechanisms.gap import output_gap
+from privet.mechanisms.gradient import GradientDescent
 from privet.mechanisms.kernel_minimizer import KernelMinimizer
 from privet.mechanisms.matrix import SecondMoments
 from privet.mechanisms.output import output_curve
@@ -41,6 +42,34 @@ UNIT = 2.0**-53
 def gamma(terms: float) -> float:
     """Higham's ``gamma_k``."""
     return terms * UNIT / (1.0 - terms * UNIT)
+
+
+# -- private gradient descent ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("center", [None, (3.0, -4.0)])
+@pytest.mark.parametrize("n", [50, 10**8])
+def test_rounding_in_a_sum_of_clipped_gradients_is_paid_for(
+    n: int, center: tuple[float, ...] | None
+) -> None:
+    """``gradient.proof.md``, step 4, by hand for logistic loss, rows of norm 2 and two columns."""
+    made = GradientDescent(
+        Logistic(), ZCDP(0.5), 2.0, steps=7, relative_step=3.0, relative_clip=0.25, center=center
+    )
+    design = made.design(n, 2)
+    clip, step = 0.25 * 2.0, 1.0 / (0.25 * 4.0 / 3.0 + design.risk.regularization)
+    assert (design.schedule.clip, design.schedule.step) == pytest.approx((clip, step), rel=1e-14)
+    radius = design.radius + (0.0 if center is None else 5.0)
+    scores = 0.25 * 4.0 * gamma(2 + 2 + 8) * radius
+    slopes, sums = 8.0 * 2 * UNIT * 2.0, gamma(min(n, 4096) + 8) * 2.0
+    rounding = scores + slopes + sums + gamma(2 + 2 + 16) * 2.0
+    grid = math.ldexp(math.sqrt(2.0), design.exponent)
+    needed = 2.0 * clip + 2.0 * n * rounding + grid
+    assert design.event.sensitivity == pytest.approx(needed, rel=1e-13)
+    (curve,) = design.event.curves
+    assert isinstance(curve, GaussianCurve)
+    assert curve.slack == pytest.approx(1.5e-10 * 2 * 7, rel=1e-14)
+    assert 7 * (design.event.sensitivity / design.event.scale) ** 2 / 2.0 == pytest.approx(0.5)
 
 
 # -- noise and sensitivity -------------------------------------------------------------------------
