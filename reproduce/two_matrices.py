@@ -24,11 +24,11 @@ from privet.mechanisms.matrix import (
     NoisyMatrices,
     SecondMoments,
     Weighing,
-    triangle,
 )
 from privet.mechanisms.output import output_curve, unit_noise
 from privet.mechanisms.release import add_noise
 from privet.noise import NOISES, Noise
+from privet.noise.cone_noise import triangle
 from privet.randomness import Randomness
 
 THEOREM = "Wang, Kifer and Lee 2018, Lemmas 1-5"
@@ -60,7 +60,7 @@ class TwoMatrices(SecondMoments):
         event = self._event(kind, curves, noise, widened, n, m, THEOREM)
         return MatrixDesign(n, m, side, noise, exponent, event)
 
-    def weigh(self, n: int, theta: Array) -> Weighing:
+    def weigh(self, n: int, theta: Array, kind: str = "laplace") -> Weighing:
         """No choice: ``eta`` is the ratio of the two sensitivities."""
         reach = self.reach(theta)
         hessian = joint_bound(self.risk.loss, _ALONE, reach) / _ALONE

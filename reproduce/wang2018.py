@@ -166,7 +166,7 @@ def half_widths(
     out, unit = np.empty_like(thetas), np.eye(design.m)
     pairs = zip(thetas, *moments(LOSSES[cell.loss], rows, weights, thetas), strict=True)
     for i, (theta, hessian, covariance) in enumerate(pairs):
-        weighing = released.weigh(design.n, theta)
+        weighing = released.weigh(design.n, theta, matrices.noise.kind)
         noisy = released.perturb(hessian, covariance, weighing, matrices, noise)
         about = (WiderUncertainty if theirs else Uncertainty)(
             theta, noisy, LAM, design.n, fit, seed=i

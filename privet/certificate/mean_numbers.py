@@ -168,7 +168,8 @@ def matrix_numbers(
     yield fact(release, "rows", n, n == header["n"], told)
     told = "columns of each score's parameters"
     yield fact(release, "columns", event["m"], side == int(event["m"]) * _scores(header), told)
-    exact = 1 + ball(2).sqrt() * n * (BLOCK + 16) * ball(UNIT)
+    stretch = 2 * side if noise == "cone laplace" else 2
+    exact = 1 + ball(stretch).sqrt() * n * (BLOCK + 16) * ball(UNIT)
     needed = exact
     if noise == "gaussian":
         if grid is None:
@@ -182,7 +183,12 @@ def matrix_numbers(
     yield fact(
         release, "noise of the matrices", kept["scale"], kept["scale"] == event["scale"], told
     )
-    if grid is not None:
+    if grid is not None and noise == "cone laplace":
+        # four traces of matrices of side p are Gamma(2 p (p + 1)) together
+        scale = ball(event["scale"])
+        largest = n + norm_quantile("laplace", scale, 2 * entries)
+        yield grid_number(release, grid, scale * ball(side + 1).sqrt(), largest)
+    elif grid is not None:
         yield _mean_grid(release, event, ball(n), needed, grid, entries)
     told = "entries of both matrices"
     yield fact(release, "numbers", kept["dimension"], kept["dimension"] == entries, told)

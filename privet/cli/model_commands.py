@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -285,6 +285,10 @@ def intervals(
     plot: Annotated[
         Path | None, typer.Option(help="Forest plot to write: PNG, SVG or PDF.")
     ] = None,
+    form: Annotated[
+        Literal["text", "html", "latex"],
+        typer.Option("--format", help="The table on the screen."),
+    ] = "text",
     force: Force = False,
     config: Config = None,
     json: Json = False,
@@ -319,7 +323,8 @@ def intervals(
         if json:
             as_json(shown.to_json())
         else:
-            say(shown.summary())
+            tables = {"text": shown.summary, "html": shown.to_html, "latex": shown.to_latex}
+            say(tables[form]())
             facts([("Written", str(place)) for place in (out, plot) if place is not None])
 
 

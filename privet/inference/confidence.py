@@ -20,7 +20,8 @@ from sklearn.pipeline import Pipeline
 from privet._checks import is_number
 from privet.errors import DataError, DeclarationError, quietly
 from privet.inference.files import intervals_digest
-from privet.inference.intervals import Intervals, confidence_level
+from privet.inference.intervals import Intervals
+from privet.inference.mixture import confidence_level
 from privet.inference.released_model import (
     NamedDirections,
     ReleasedModel,
@@ -28,7 +29,7 @@ from privet.inference.released_model import (
     released_model,
 )
 from privet.inference.uncertainty import Uncertainty
-from privet.inference.usefulness import prediction, refuse_useless
+from privet.inference.usefulness import SHARES, prediction, refuse_useless
 from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
@@ -47,10 +48,6 @@ from privet.schema import Schema
 
 #: Seeded studies draw the matrices' noise from another stream than the fit's.
 STREAM = 1 << 32
-#: A fit's share of one budget for both: the first of these that leaves the intervals enough to be
-#: useful. Where there is enough, nine tenths make the shortest intervals: most of their length is
-#: the fit's own noise.
-SHARES = (0.9, 0.8, 0.7, 0.6, 0.5)
 NAME = "fit with confidence intervals"
 WORD_OF_THE_CALLER = (
     "that the rows are those the model was trained on: only their number was compared"
@@ -234,15 +231,17 @@ def _refuse_other_rows(X: Any, n: int) -> None:
         )
 
 
-# -- a fit and its intervals under one budget ----------------------------------------------------
-
-
 @dataclass(frozen=True)
 class PreparedIntervals:
     """An unfitted model with its rows checked, and the matrices that will follow it."""
 
     fit: Fit[PrivateLinearClassifier]
     moments: SecondMoments
+
+    @property
+    def length(self) -> float:
+        """Of a typical table's intervals; which share is best does not depend on the level."""
+        return prediction(self.moments, self.fit.design, 0.5, self.fit.curvature_spread).length
 
 
 def fit_with_intervals(
@@ -271,7 +270,8 @@ def fit_with_intervals(
         Confidence level of each interval.
     share : float or "auto", default "auto"
         The fit's share of the budget; the matrices that the intervals need get the rest. "auto" is
-        0.9, or less where the intervals would be useless; it reads no data.
+        the one with the shortest intervals for a typical table, by a public rule of the number of
+        rows and parameters, the kind of noise and the declared domain; it reads no data.
     schema : Schema, default None
         With a schema ``X`` is a raw table, as in ``fit_table``: there is no ``y``, the budget is
         for whom the schema protects, and the model carries the schema.
@@ -283,7 +283,7 @@ def fit_with_intervals(
     refuse_unsuited(model)
     level, asked = confidence_level(level), as_budget(budget)
     model, X, y, whole = _by_schema(model, X, y, asked, schema)
-    prepared = _prepared(model, X, y, whole, level, share)
+    prepared = _prepared(model, X, y, whole, share)
     fit, moments = prepared.fit, prepared.moments
     group = 1 if schema is None else schema.group_size
     refuse_useless(moments, fit.design, level, fit.curvature_spread, group)
@@ -321,24 +321,19 @@ def _prepared(
     X: Any,
     y: Any,
     whole: Budget,
-    level: float,
     share: float | Literal["auto"],
 ) -> PreparedIntervals:
     """A copy of the model with its share of the budget; the rows are checked once.
 
-    "auto" tries one share after another, which asks for the shape of the rows alone.
+    "auto" tries one share after another, by the shape of the rows alone.
     """
     first = SHARES[0] if share == "auto" else share
     if not (is_number(first) and 0.0 < first < 1.0):
         raise DeclarationError(f"share must be 'auto' or between 0 and 1, got {share!r}.")
     for_fit, _ = whole.split((float(first), 1.0 - float(first)))
     checked = clone(model).set_params(budget=for_fit).prepare(X, y)
-    for one in SHARES if share == "auto" else ():
-        found = _with_share(checked, whole, one)
-        fit = found.fit
-        if prediction(found.moments, fit.design, level, fit.curvature_spread).useful:
-            return found
-    return _with_share(checked, whole, float(first))  # where it is useless the refusal says why
+    shares = SHARES if share == "auto" else (float(share),)
+    return min((_with_share(checked, whole, one) for one in shares), key=lambda found: found.length)
 
 
 def _with_share(

@@ -16,12 +16,14 @@ from privet._checks import number_between
 from privet._types import Array
 from privet._untrusted import SEAL, parsed_json, read_whole, unsealed
 from privet.errors import DataError, PrivetError
-from privet.inference.intervals import FORMAT, JOINT, Intervals, confidence_level
+from privet.inference.intervals import FORMAT, JOINT, Intervals
+from privet.inference.mixture import confidence_level
 from privet.inference.released_model import NamedDirections, ParameterLayout
 from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty
-from privet.mechanisms.matrix import NoisyMatrices, Weighing, half_vector, symmetric
+from privet.mechanisms.matrix import NoisyMatrices, Weighing
 from privet.mechanisms.shaped import noise_from_facts
 from privet.noise import Noise
+from privet.noise.cone_noise import half_vector, symmetric
 from privet.privacy.guarantee import guarantee_from_json, released_digest
 
 #: as files were before they carried their digest; read, never written

@@ -1,4 +1,4 @@
-"""Intervals for readers: a table like a statistician's summary, as text or HTML, and a forest plot.
+"""Intervals for readers: a table like a statistician's summary (text, HTML, LaTeX), a forest plot.
 
 ``ShownIntervals`` holds what a reader can be shown, whatever the numbers were computed from.
 """
@@ -29,8 +29,24 @@ ABOUT = (
 HEADS = ("estimate", "std error", "z", "P>|z|")
 #: letters of a name in the table, and in the plot
 TABLE_NAME, PLOT_NAME = 44, 36
-#: lines of a plot
-MOST = 40
+#: lines of a plot, and numbers that a note names
+MOST, NAMED = 40, 6
+#: what LaTeX would take for something else
+TEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "%&_#${}"}
+    | {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "|": r"$|$",
+        ">": r"$>$",
+        "<": r"$<$",
+        "→": r"$\rightarrow$",
+        "²": r"$^2$",
+        "×": r"$\times$",
+        "…": r"\ldots{}",
+    }
+)
 INK, ACCENT, MUTED = "#1b2127", "#1b6ca8", "#8a949e"
 
 
@@ -78,8 +94,14 @@ class ShownIntervals(ABC):
     def __str__(self) -> str:
         return self.summary()
 
-    def _repr_html_(self) -> str:
-        """A table element and the notes, for notebooks and reports."""
+    def to_html(self) -> str:
+        """A table element with the notes below it, for notebooks, reports and web pages.
+
+        Returns
+        -------
+        str
+            HTML without styles of its own.
+        """
         head = "".join(f'<th class="number">{html.escape(h)}</th>' for h in self._heads())
         body = "".join(
             f"<tr><td>{html.escape(_cut(name, TABLE_NAME))}</td>"
@@ -91,6 +113,36 @@ class ShownIntervals(ABC):
         return (
             f'<div class="wide"><table class="intervals"><thead><tr><th></th>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table></div>{told}"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_latex(self) -> str:
+        """A ``tabular`` in a ``table`` with the notes as its caption; needs no package.
+
+        Returns
+        -------
+        str
+            LaTeX.
+        """
+        lines = [" & ".join(map(_tex, cells)) + r" \\" for cells in self._cells()]
+        head = " & ".join(["", *(_tex(name) for name in self._heads())]) + r" \\"
+        shape = "l" + "r" * len(self._heads())
+        caption = " ".join(map(_tex, self._notes()))
+        return "\n".join(
+            [
+                r"\begin{table}",
+                rf"\begin{{tabular}}{{{shape}}}",
+                r"\hline",
+                head,
+                r"\hline",
+                *lines,
+                r"\hline",
+                r"\end{tabular}",
+                rf"\caption{{{caption}}}",
+                r"\end{table}",
+            ]
         )
 
     def _heads(self) -> tuple[str, ...]:
@@ -117,15 +169,34 @@ class ShownIntervals(ABC):
                 f"Private intervals that hold all at once with probability {level} "
                 f"({self.joint.capitalize()})."
             )
-        noise = self.uncertainty.noise
+        about, noise = self.uncertainty, self.uncertainty.noise
         return [
-            first,
+            f"{about.n:,} rows, regularization {about.regularization:.4g}. {first}",
             f"{ABOUT} {self.layout.given}".rstrip(),
             f"Standard errors hold sampling and the noise of {noise.mechanism} perturbation "
-            f"({noise.main.kind}).",
+            f"({noise.main.kind}).{self._doubt()}",
             f"{self.price()} They rely on the rows being those of the fit: only their number was "
             "compared.",
         ]
+
+    def _doubt(self) -> str:
+        """What the noise in the released matrices does to these numbers, where it does much."""
+        marked = [
+            name for name, doubtful in zip(self.named.names, self.doubtful, strict=True) if doubtful
+        ]
+        if not marked:
+            return ""
+        some = ", ".join(_cut(name, PLOT_NAME) for name in marked[:NAMED])
+        more = f" and {len(marked) - NAMED} more" if len(marked) > NAMED else ""
+        return (
+            f" For {some}{more} the released curvature is within its own noise: these intervals "
+            "are longer for it, and a larger budget for them would shorten them."
+        )
+
+    @property
+    @abstractmethod
+    def doubtful(self) -> list[bool]:
+        """Which numbers have lengths that noise in the released matrices decides."""
 
     def price(self) -> str:
         """What the intervals cost beyond the model.
@@ -242,3 +313,8 @@ def _plain(number: float) -> str:
 def _cut(name: str, longest: int) -> str:
     clean = printable(name)
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
+
+
+def _tex(text: str) -> str:
+    """``text`` as LaTeX shows it."""
+    return printable(text).translate(TEX)

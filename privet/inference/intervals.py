@@ -15,21 +15,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privet._checks import is_number
 from privet._files import for_others, write_paid
 from privet._types import Array
 from privet._untrusted import sealed
 from privet.errors import DeclarationError, MissingExtra
 from privet.inference.interval_display import ShownIntervals
+from privet.inference.mixture import WITHIN_ONE, Parts, confidence_level, quantiles, tails
 from privet.inference.released_model import NamedDirections, ParameterLayout
-from privet.inference.uncertainty import Parts, Uncertainty
-from privet.mechanisms.matrix import half_vector
-from privet.planning.bounds import quantile, two_sided_tail, variances
+from privet.inference.uncertainty import Uncertainty
+from privet.noise.cone_noise import half_vector
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
 
 FORMAT = "privet-intervals-2"
 JOINT = ("bonferroni", "sidak")
+#: lengths by plausible matrices that differ by this factor are the noise's
+DOUBT = 2.0
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,12 @@ class Intervals(ShownIntervals):
 
     @cached_property
     def std_error(self) -> Array:
-        """Standard deviation of each estimate, from sampling and from noise."""
-        return np.sqrt(variances(self._parts.normal, self._parts.spread, self._noise))
+        """Half the length of each 68.27 % interval, from sampling and from noise.
 
-    @property
-    def _noise(self) -> Any:
-        return self.uncertainty.noise.main
+        Of a normal law that is the standard deviation; of a mixture, what its rarest members
+        do not decide.
+        """
+        return quantiles(1.0 - WITHIN_ONE, self._parts, self.uncertainty.noise.main)
 
     @property
     def each_level(self) -> float:
@@ -100,7 +101,16 @@ class Intervals(ShownIntervals):
     @cached_property
     def half_width(self) -> Array:
         """Half the length of each interval."""
-        return quantile(1.0 - self.each_level, self._parts.normal, self._parts.spread, self._noise)
+        return quantiles(1.0 - self.each_level, self._parts, self.uncertainty.noise.main)
+
+    @cached_property
+    def doubtful(self) -> list[bool]:
+        """Which numbers have lengths that noise in the released matrices decides.
+
+        Plausible matrices differ by a factor of two and more in what they say about them.
+        """
+        low, high = np.quantile(self._parts.weights, [0.1, 0.9], axis=0)
+        return [bool(wide) for wide in high > DOUBT * low]
 
     @property
     def lower(self) -> Array:
@@ -123,10 +133,7 @@ class Intervals(ShownIntervals):
 
         By the law of sampling and noise together, which is not normal where the noise is not.
         """
-        size = np.abs(self.estimate)
-        return two_sided_tail(size, self._parts.normal, self._parts.spread, self._noise)
-
-    # -- other questions, at no cost -----------------------------------------------------------
+        return tails(np.abs(self.estimate), self._parts, self.uncertainty.noise.main)
 
     def at(self, level: float) -> Intervals:
         """The same at another confidence level.
@@ -340,12 +347,3 @@ class Intervals(ShownIntervals):
             Whether another file of that name is replaced.
         """
         write_paid(path, self.file_text(), overwrite=overwrite, mode=for_others())
-
-
-def confidence_level(level: Any) -> float:
-    """A level of at least a half and below one."""
-    if not is_number(level) or not 0.5 <= level < 1.0:
-        raise DeclarationError(f"level must be at least 0.5 and below 1, got {level!r}.")
-    if level > 1.0 - 1e-9:
-        raise DeclarationError("level must be below 1 - 1e-9.")
-    return float(level)

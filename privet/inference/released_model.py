@@ -262,6 +262,11 @@ def released_model(model: Trainable) -> ReleasedModel:
             f"There are no intervals for a model by {made!r}: they are for output and "
             "objective perturbation, whose noise has a known law in the coefficients."
         )
+    if released.design.center is not None:
+        raise DeclarationError(
+            "There are no intervals for a ridge that is not centered at zero: their target would "
+            "be the minimizer with that ridge. Fit without a center."
+        )
     layout = layout_of(released)
     return ReleasedModel(released, layout.parameters(released.coef, released.intercept), layout)
 

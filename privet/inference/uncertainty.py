@@ -6,14 +6,17 @@ copy ``b`` of the fit's noise,
     objective perturbation   theta0 - theta~ = H^-1 (G/sqrt n + b/n)
     output perturbation      theta0 - theta~ = H^-1 G/sqrt n - b
 
-``H`` is the released Hessian with eigenvalues at least ``Lam``, which is true of the exact one.
-``Sigma`` is the released second moment of the gradients less ``Lam^2 theta theta^T``, their mean at
-``theta0`` being ``-Lam theta0``. It is not projected: a projection would only ever add to it and
-make intervals too long. Variances of single numbers are clipped at 0.
+``H`` and ``Sigma`` are not known: what is released is ``H`` and the second moment of the gradients
+with noise of a known law. A length computed from the released matrices as if they were exact is
+too short as often as the noise made the curvature look large. So the law of the error is a mixture
+over *plausible* matrices, the released ones less fresh draws of their noise (``plausible``), each
+weighed by the length it implies: directions of small curvature, where most is at stake, count as
+likely on a logarithmic scale. Where the released matrices are clear of their noise the mixture is
+hardly longer than one law; where they are not it widens up to what the regularizer alone allows,
+``H >= Lam``, which is true of the exact one.
 
-Along a direction ``a`` both parts are one-dimensional: a normal number, and one coordinate of the
-fit's noise (``planning/marginal.py``). Everything here is post-processing of released and public
-numbers.
+Along a direction ``a`` each member of the mixture is one-dimensional: a normal number, and one
+coordinate of the fit's noise. Everything here is post-processing of released and public numbers.
 """
 
 from __future__ import annotations
@@ -25,16 +28,18 @@ from typing import ClassVar
 import numpy as np
 
 from privet._types import Array
+from privet.inference.mixture import Parts, above
+from privet.inference.plausible import PlausibleHessians, plausible_hessians
 from privet.mechanisms.matrix import NoisyMatrices
 from privet.noise import Noise
 from privet.randomness import InsecureSeed
 
-#: draws of the Hessian's noise that correct the lengths
-BOOTSTRAP = 24
 #: how far the covariance may be from the Hessian's shape, relatively, before noise is blamed
-AGREEMENT = 5.0
+AGREEMENT = 1.0
 #: a squared difference counts as the table's own beyond this many variances of the noise
 CLEAR = 2.0
+#: the covariance along a direction is taken to be no less than this share of the Hessian's shape
+LEAST_SHAPE = 0.05
 
 
 @dataclass(frozen=True)
@@ -52,17 +57,6 @@ class FitNoise:
 
 
 @dataclass(frozen=True)
-class Parts:
-    """Variances along directions: ``normal``, and ``spread`` times a noise coordinate's variance.
-
-    The mean one, where the noise's coordinates differ.
-    """
-
-    normal: Array
-    spread: Array
-
-
-@dataclass(frozen=True)
 class Uncertainty:
     """Released parameters, the released matrices at them, and what they imply."""
 
@@ -74,71 +68,53 @@ class Uncertainty:
     regularization: float
     n: int
     noise: FitNoise
-    seed: int  # of the bootstrap, which needs no secret: the same question gets the same answer
+    seed: int  # of the draws, which need no secret: the same question gets the same answer
 
     @cached_property
-    def hessian(self) -> Array:
-        """The released Hessian with the regularizer, eigenvalues at least ``Lam``."""
-        ridge = self.regularization * np.eye(len(self.theta))
-        return floored(self.released.hessian + ridge, self.regularization)
+    def plausible(self) -> PlausibleHessians:
+        """Hessians that the released one may have come from."""
+        return plausible_hessians(self.released, self.regularization, InsecureSeed(self.seed))
 
-    @cached_property
-    def _alike(self) -> Array:
+    def parts(self, directions: Array) -> Parts:
+        """The mixture along each row of ``directions`` (q, p)."""
+        through = self.plausible.solved(directions)
+        center, spread = self._moments(through)
+        # the covariance along a direction is normal around its center, and not negative
+        low = LEAST_SHAPE * self._alike(through)
+        drawn = above(center, spread, low, self.plausible.ranks[:, None])
+        noise = self._noise_along(through, directions)
+        middle = np.maximum(center, low) / self.n + noise * self.noise.main.coordinate_sd**2
+        gap = (directions**2).sum(axis=1) * self.noise.gap_sd**2
+        return Parts(drawn / self.n + gap, noise, np.sqrt(middle))
+
+    def _noise_along(self, through: Array, directions: Array) -> Array:
+        """Variance of the fit's noise along each direction, in coordinates' variances: (k, q)."""
+        source = through / self.n if self.noise.in_objective else directions[None]
+        found = self.noise.main.relative_variance(source)
+        return np.broadcast_to(found, through.shape[:-1])
+
+    def _alike(self, through: Array) -> Array:
         """The Hessian of the loss at the trace of the second moment, which is well known."""
-        loss = self.hessian - self.regularization * np.eye(len(self.theta))
-        trace = float(np.trace(loss))
-        return loss * (max(float(np.trace(self.released.covariance)), 0.0) / max(trace, 1e-300))
+        loss = self.plausible.quadratic(through)
+        trace = max(float(np.trace(self.released.covariance)), 0.0)
+        return loss * (trace / np.maximum(self.plausible.trace, 1e-300))[:, None]
 
-    def sampling(self, through: Array) -> Array:
-        """``<v, Sigma v>`` for rows ``v`` of ``through``, not below zero.
+    def _moments(self, through: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation of ``<v, Sigma v>`` for ``v`` in ``through`` (k, q, p).
 
         Second moment and Hessian of a correct model are equal, and of most others alike. So the
         released second moment along ``v`` is shrunk toward the Hessian's as a normal prior asks
         for, whose width is ``AGREEMENT`` times the Hessian's value, or more where the difference
-        is clearly more than noise (James and Stein 1961). With little noise nothing changes.
+        is clearly more than noise (James and Stein 1961). With little noise nothing changes. The
+        gradients' mean at ``theta0`` is ``-Lam theta0``; its square is taken off.
         """
-        alike = _quadratic(self._alike, through)
+        alike = self._alike(through)
         difference = _quadratic(self.released.covariance, through) - alike
         noise = self.released.covariance_sd * (through**2).sum(axis=-1)
         prior = np.maximum((AGREEMENT * alike) ** 2, difference**2 - CLEAR * noise**2)
         kept = prior / np.maximum(prior + noise**2, 1e-300)
-        center = self.regularization * (through @ self.theta)
-        return np.asarray(np.maximum(alike + difference * kept - center**2, 0.0))
-
-    def parts(self, directions: Array) -> Parts:
-        """Variances along each row of ``directions`` (q, p), lengths corrected."""
-        factors = self.corrections(directions) ** 2
-        sampling, spread = self._raw(self.hessian, directions)
-        gap = (directions**2).sum(axis=1) * self.noise.gap_sd**2
-        return Parts(
-            sampling * factors + gap, spread * factors if self.noise.in_objective else spread
-        )
-
-    def corrections(self, directions: Array) -> Array:
-        """How much too long or short the noise in the Hessian makes standard deviations, undone.
-
-        Where the noise comes near the eigenvalues, the inverse of a noisy Hessian is off. A
-        parametric bootstrap measures it: the known law of the noise is added to the released
-        Hessian once more, and what that does to a standard deviation on average is taken off it.
-        """
-        before = self._through(self.hessian, directions)
-        noise = self.released.hessian_noise(InsecureSeed(self.seed), BOOTSTRAP)
-        again = self._through(floored(self.hessian + noise, self.regularization), directions)
-        mean = again.mean(axis=0)
-        return np.where(mean > 0.0, before / np.maximum(mean, 1e-300), 1.0)
-
-    def _raw(self, hessian: Array, directions: Array) -> tuple[Array, Array]:
-        """Sampling variance and the noise's factor, for one Hessian or a stack: (..., q)."""
-        through = np.asarray(np.linalg.solve(hessian, directions.T).mT, dtype=np.float64)
-        source = through / self.n if self.noise.in_objective else directions
-        return self.sampling(through) / self.n, self.noise.main.relative_variance(source)
-
-    def _through(self, hessian: Array, directions: Array) -> Array:
-        """Standard deviation along each direction of what passes through the Hessian."""
-        sampling, spread = self._raw(hessian, directions)
-        if self.noise.in_objective:
-            sampling = sampling + spread * self.noise.main.coordinate_sd**2
-        return np.sqrt(sampling)
+        mean = self.regularization * (through @ self.theta)
+        return alike + difference * kept - mean**2, np.sqrt(kept) * noise
 
 
 def floored(matrix: Array, least: float) -> Array:
@@ -157,12 +133,18 @@ class WiderUncertainty(Uncertainty):
     """The construction of Wang, Kifer and Lee (2018), as printed, for comparison.
 
     Files may hold such intervals; new ones are made by ``reproduce/two_matrices.py`` alone. Here:
-    eigenvalues of both at least ``2c = Lam`` (Algorithm 2), and no correction for the noise in the
-    inverse (Algorithms 3 and 5). The paper draws the law of the intervals by Monte Carlo; here it
-    is integrated, which changes nothing but the error of 10,000 draws.
+    eigenvalues of both at least ``2c = Lam`` (Algorithm 2), and the noise in the matrices ignored
+    (Algorithms 3 and 5). The paper draws the law of the intervals by Monte Carlo; here it is
+    integrated, which changes nothing but the error of 10,000 draws.
     """
 
     construction: ClassVar[str] = "wang2018"
+
+    @cached_property
+    def hessian(self) -> Array:
+        """The released Hessian with the regularizer, eigenvalues at least ``Lam``."""
+        ridge = self.regularization * np.eye(len(self.theta))
+        return floored(self.released.hessian + ridge, self.regularization)
 
     @cached_property
     def covariance(self) -> Array:
@@ -170,10 +152,10 @@ class WiderUncertainty(Uncertainty):
         center = self.regularization * self.theta
         return floored(self.released.covariance - np.outer(center, center), self.regularization)
 
-    def sampling(self, through: Array) -> Array:
-        """``<v, Sigma v>`` with the floored matrix."""
-        return _quadratic(self.covariance, through)
-
-    def corrections(self, directions: Array) -> Array:
-        """None."""
-        return np.ones(len(directions))
+    def parts(self, directions: Array) -> Parts:
+        """One law: the released matrices count as exact."""
+        solved = np.linalg.solve(self.hessian, directions.T).T[None]
+        through = np.asarray(solved, dtype=np.float64)
+        gap = (directions**2).sum(axis=1) * self.noise.gap_sd**2
+        normal = _quadratic(self.covariance, through) / self.n + gap
+        return Parts(normal, self._noise_along(through, directions), np.ones_like(normal))

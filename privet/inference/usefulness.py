@@ -1,18 +1,20 @@
-"""Whether intervals are worth their budget: known from public numbers, before anything is spent.
+"""What intervals will be like, from public numbers and before anything is spent; and the share.
 
 Nothing is known of the table, so a stand-in is judged in its place, the even table of
-``privet.planning.prediction``. What it assumes: the mean curvature over directions is a tenth of
-the largest that the declared bounds allow, ``kappa = 0.1 c R^2/m``, and the gradients' variance
-matches it; and all directions are alike, except where columns are multiplied with each other: then
-both are spread geometrically over a factor ``spread`` around these means. A table with less
-curvature, one-hot columns for example, gets worse intervals than predicted here, and one with more
-gets better ones.
+``privet.planning.prediction``: its mean curvature over directions is a tenth of the largest that
+the declared bounds allow, ``kappa = 0.1 c R^2/m``, and the gradients' variance matches it. Where
+columns are multiplied with each other both are spread geometrically over a factor ``spread`` around
+these means. What noise in the Hessian does to lengths is decided where the curvature is small: it
+is judged at ``SMALL`` times the stand-in's, which is what tables of scaled numbers have in their
+smallest direction (Adult's age, schooling, hours and sex: 0.3). With ``p`` parameters and noise of
+standard deviation ``r`` relative to that curvature, lengths grow by about
 
-The matrices' noise is drawn a few times on top of the stand-in's matrices, always the same draws,
-and the lengths that come out are compared with those without noise. Where they are off by more than
-``MOST_ERROR`` in root mean square, or where the Hessian's noise is more than ``MOST_NOISE`` times
-the curvature, noise decides the lengths. (In the studies of ``reproduce/wang2018.py`` and
-``reproduce/gaussian_intervals.py`` coverage of nominal 95 % falls below 92 % about there.)
+    1 + (p/2) r^2,   and never beyond what the regularizer alone allows
+
+which was fitted on half of the cells of ``reproduce/interval_grid.py``. Two things follow from it:
+the fit's share of one budget, for the shortest intervals, and a refusal where noise would make them
+more than ``MOST_WIDENING`` times longer than an exact matrix would, or be ``MOST_NOISE`` times the
+curvature. What the table then really has is judged by the released matrices (``plausible``).
 """
 
 from __future__ import annotations
@@ -23,19 +25,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from privet._types import Array
 from privet.errors import DeclarationError, InfeasibleBudget
-from privet.inference.uncertainty import FitNoise, Uncertainty
 from privet.mechanisms import Design
-from privet.mechanisms.matrix import NoisyMatrices, SecondMoments
-from privet.planning.bounds import variances
+from privet.mechanisms.matrix import FAR, SecondMoments
 from privet.planning.prediction import gradient_sd, typical
 from privet.privacy.budget import Budget
-from privet.randomness import InsecureSeed
 
-MOST_ERROR = 0.6
+#: the curvature that lengths depend on, relative to the stand-in's
+SMALL = 0.3
+#: how many times longer noise in the matrices may make intervals before they are refused
+MOST_WIDENING = 3.0
+#: and how large noise in the Hessian may be, relative to the stand-in's curvature
 MOST_NOISE = 2.0
-DRAWS = 6
+#: the fit's share of one budget for both
+SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 # Where a sufficient budget is searched for, as multiples of the one that is not.
 FACTORS = tuple(2.0 ** (step / 2.0) for step in range(1, 41))
 
@@ -45,21 +48,18 @@ class Prediction:
     """What to expect of intervals for a typical table."""
 
     half_width: float  # of a coefficient, from sampling and the fit's noise
-    error: float  # of a length, relative: what the matrices' noise adds
+    widening: float  # by the noise in the matrices: 1 where there is none
     noise: float  # in the Hessian along a direction, relative to the curvature
 
     @property
     def useful(self) -> bool:
         """Whether the table rather than the noise will decide the lengths."""
-        return self.error <= MOST_ERROR and self.noise <= MOST_NOISE
+        return self.widening <= MOST_WIDENING and self.noise <= MOST_NOISE
 
-
-class _Plain(Uncertainty):
-    """Without the correction, which is random itself."""
-
-    def corrections(self, directions: Array) -> Array:
-        """None."""
-        return np.ones(len(directions))
+    @property
+    def length(self) -> float:
+        """Half the length of an interval, with everything that makes it longer."""
+        return self.half_width * self.widening
 
 
 def prediction(
@@ -79,33 +79,24 @@ def prediction(
         The stand-in's largest curvature over its smallest.
     """
     design, risk, side = moments.design(fit.n, fit.m), fit.risk, fit.parameters
-    hessian, covariance = _stand_in(fit, spread)
+    kind = design.noise.kind
     # parameters of any size: the weighing is the one for very long ones
-    weighing = moments.weigh(fit.n, np.full(side, 1e6 / risk.norm_bound))
-    noise = FitNoise(fit.event.mechanism, fit.main)
-
-    def deviations(released: NoisyMatrices) -> Array:
-        about = _Plain(np.zeros(side), released, risk.regularization, fit.n, noise, 0)
-        parts = about.parts(np.eye(side))
-        return np.asarray(np.sqrt(variances(parts.normal, parts.spread, fit.main)))
-
-    silent = replace(design.noise, scale=0.0)
-    exact = deviations(NoisyMatrices(hessian, covariance, weighing, silent))
-    randomness, errors = InsecureSeed(0), []
-    for _ in range(DRAWS):
-        noisy = moments.perturb(hessian, covariance, weighing, design, randomness)
-        errors.append(np.mean((deviations(noisy) / exact - 1.0) ** 2))
-    relative = noisy.hessian_sd / (risk.regularization + typical(fit).curvature)
-    half_width = float(ndtri((1.0 + level) / 2.0)) * float(np.median(exact))
-    return Prediction(half_width, float(np.sqrt(np.mean(errors))), relative)
-
-
-def _stand_in(fit: Design, spread: float) -> tuple[Array, Array]:
-    """Hessian of the loss and covariance of the gradients of the table that is assumed."""
-    shape = np.geomspace(1.0, spread, fit.parameters)
-    shape /= shape.mean()
-    variance = gradient_sd(fit.risk, fit.m) ** 2
-    return np.diag(typical(fit).curvature * shape), np.diag(variance * shape)
+    weighing = moments.weigh(fit.n, np.full(side, FAR / risk.norm_bound), kind)
+    noise = design.noise.coordinate_sd * weighing.sensitivity / weighing.eta
+    shape = np.geomspace(1.0, spread, side)
+    shape *= SMALL / shape.mean()
+    lam, curvature = risk.regularization, typical(fit).curvature * shape
+    widenings = np.minimum(
+        1.0 + 0.5 * side * (noise / (lam + curvature)) ** 2, 1.0 + curvature / lam
+    )
+    sampling = gradient_sd(risk, fit.m) ** 2 * shape / fit.n
+    in_fit = fit.main.coordinate_sd**2
+    if fit.gap is None:
+        variances = sampling / (lam + curvature) ** 2 + in_fit
+    else:
+        variances = (sampling + in_fit / fit.n**2) / (lam + curvature) ** 2
+    half_width = float(ndtri((1.0 + level) / 2.0)) * float(np.sqrt(np.median(variances)))
+    return Prediction(half_width, float(widenings.mean()), noise / (lam + typical(fit).curvature))
 
 
 def refuse_useless(
@@ -121,9 +112,9 @@ def refuse_useless(
         return
     raise InfeasibleBudget(
         f"{_asked(moments.budget, group)} for the intervals' matrices is too small to be useful: "
-        f"their noise would be {found.noise:.2g} times a typical table's curvature, and the "
-        f"lengths off by about {100.0 * found.error:.0f} %. From public numbers the half-width of "
-        f"a coefficient's interval is about {found.half_width:.2g} for such a table; "
+        f"their noise would be {found.noise:.2g} times a typical table's curvature, and "
+        f"make intervals {found.widening:.2g} times longer. From public numbers half of a "
+        f"coefficient's interval is about {found.length:.2g} for such a table; "
         f"{sufficient(moments, fit, level, spread, group)}."
     )
 

@@ -9,13 +9,16 @@ terms, so two neighbors' pairs differ in Frobenius norm by at most
 
     S = (sqrt2 R^2/n) max_row sqrt(eta^2 |h|_F^2 + |g|^4)        privet.losses.second_moments
 
-not twice the maximum (Wang, Kifer and Lee 2018, Lemmas 2-5, print 2). The pair is divided by ``S``,
-written as one vector of the upper triangles with off-diagonals times ``sqrt2`` (an isometry), and
-released with noise for a query of sensitivity one:
+not twice the maximum (Wang, Kifer and Lee 2018, Lemmas 2-5, print 2), and in nuclear norm by at
+most ``S = (2 R^2/n) max_row (eta tr h + |g|^2)``. The pair is divided by ``S``, written as one
+vector of the upper triangles with off-diagonals times ``sqrt2`` (an isometry), and released with
+noise for a query of sensitivity one:
 
-    pure eps       spherical Laplace, rounded to the public grid   (2018, Algorithm 2)
+    pure eps       the smaller of spherical Laplace (2018, Algorithm 2) and, from about four
+                   parameters on, differences of positive semidefinite matrices by the nuclear
+                   norm (``cone_noise.proof.md``); rounded to the public grid
     rho-zCDP       exact discrete Gaussian on the grid
-    (eps, delta)   the smaller of the two; Gaussian by the exact profile
+    (eps, delta)   the smallest of the three; Gaussian by the exact profile
 
 The sensitivity is widened by the grid and by rounding in the sums. ``eta`` is a public choice: how
 much better the Hessian is known than the covariance. Proof: ``matrix.proof.md``.
@@ -25,17 +28,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from privet._types import Array, Targets
 from privet.grid import grid_exponent
-from privet.losses.second_moments import joint_bound
+from privet.losses import Loss
+from privet.losses.second_moments import joint_bound, trace_bound
 from privet.mechanisms.gap import NEGLIGIBLE
-from privet.mechanisms.output import output_curve, unit_noise
+from privet.mechanisms.output import output_curve, unit_rate
 from privet.mechanisms.release import Draw, Release, ReleaseDesign, add_noise, grid_draw
-from privet.noise import NOISES, Noise
+from privet.noise import NOISES, ConeLaplace, Noise
+from privet.noise.cone_noise import half_vector, symmetric, triangle
 from privet.privacy import Budget
 from privet.privacy.curves import Curve
 from privet.privacy.event import SEEDED, not_private
@@ -52,6 +58,11 @@ ROUNDING = (MOST_BLOCK_ROWS + 16.0) * 2.0**-53
 # How much more an error in the Hessian costs an interval than the same error in the covariance:
 # it enters the variance twice and through an inverse, which the smallest eigenvalues dominate.
 HESSIAN_PRICE = 64.0
+CONE_THEOREM = (
+    "privet/mechanisms/cone_noise.proof.md, sensitivity by privet/mechanisms/matrix.proof.md"
+)
+#: longer than any score: for what is chosen before parameters are released
+FAR = 1e6
 ETAS = tuple(np.geomspace(0.25, 16.0, 121).tolist())
 
 
@@ -131,23 +142,38 @@ class SecondMoments(Release):
 
     def design(self, n: int, m: int) -> MatrixDesign:
         """Noise, grid and event for ``n`` rows of ``m`` columns, in units of the sensitivity."""
-        designs = [self.design_with(kind, n, m) for kind in self.budget.noises]
-        return min(designs, key=lambda design: design.noise.coordinate_sd)
+        kinds = [*self.budget.noises]
+        if "laplace" in kinds:
+            kinds.append(ConeLaplace.kind)
+        designs = [self.design_with(kind, n, m) for kind in kinds]
+        return min(designs, key=self._far_error)
+
+    def _far_error(self, design: MatrixDesign) -> float:
+        """The predicted error for long parameters: what the kinds of noise are compared by."""
+        eta = best_eta(self.risk.loss, FAR, design.noise.kind)
+        unit = self._unit(eta, design.n, FAR, design.noise.kind)
+        return design.noise.coordinate_sd * unit * math.sqrt(HESSIAN_PRICE / eta**2 + 1.0)
 
     def design_with(self, kind: str, n: int, m: int) -> MatrixDesign:
         """The design for one kind of noise."""
-        side = self.risk.parameters(m)
+        side, cone = self.risk.parameters(m), kind == ConeLaplace.kind
         entries = 2 * triangle(side)
-        curve = output_curve(kind, self.budget, entries)
-        unit = unit_noise(kind, curve, entries)
+        curve = output_curve("laplace" if cone else kind, self.budget, entries)
+
+        def law(scale: float) -> Noise:
+            return ConeLaplace(scale, entries, side) if cone else NOISES[kind](scale, entries)
+
+        unit = law(1.0 / unit_rate(curve))
         # each row is at most one sensitivity of n: the means are at most n of them
-        largest = n + unit.norm_quantile(NEGLIGIBLE) if kind == "laplace" else 0.0
+        largest = n + unit.norm_quantile(NEGLIGIBLE) if kind != "gaussian" else 0.0
         exponent = grid_exponent(unit.coordinate_sd, largest)
-        widened = 1.0 + math.sqrt(2.0) * n * ROUNDING
+        # nuclear norms are at most sqrt(2 side) times the pair's Frobenius norm
+        widened = 1.0 + math.sqrt(2.0 * side if cone else 2.0) * n * ROUNDING
         if kind == "gaussian":
             widened += math.ldexp(math.sqrt(entries), exponent)
-        noise = NOISES[kind](unit.scale * widened, entries)
-        event = self._event(kind, (curve,), noise, widened, n, m, THEOREM)
+        noise = law(unit.scale * widened)
+        theorem = CONE_THEOREM if cone else THEOREM
+        event = self._event(kind, (curve,), noise, widened, n, m, theorem)
         return MatrixDesign(n, m, side, noise, exponent, event)
 
     def _event(
@@ -189,26 +215,30 @@ class SecondMoments(Release):
         row = joint_bound(self.risk.loss, eta, reach)
         return math.sqrt(2.0) * self.risk.norm_bound**2 * row / n
 
-    def weigh(self, n: int, theta: Array) -> Weighing:
+    def pair_nuclear(self, n: int, reach: float, eta: float) -> float:
+        """The same in nuclear norm: of a positive semidefinite matrix that is the trace."""
+        return 2.0 * self.risk.norm_bound**2 * trace_bound(self.risk.loss, eta, reach) / n
+
+    def weigh(self, n: int, theta: Array, kind: str = "laplace") -> Weighing:
         """The ``eta`` that minimizes the predicted error, ``S sqrt(price/eta^2 + 1)``.
 
-        The two matrices are taken to be of the same size, as they are for a correct model.
+        The two matrices are taken to be of the same size, as they are for a correct model. ``kind``
+        is that of the noise: it says in which norm ``S`` is.
         """
-
         reach = self.reach(theta)
+        eta = best_eta(self.risk.loss, reach, kind)
+        return Weighing(eta, self._unit(eta, n, reach, kind))
 
-        def cost(eta: float) -> float:
-            return self.pair_sensitivity(n, reach, eta) * math.sqrt(HESSIAN_PRICE / eta**2 + 1.0)
-
-        best = min(ETAS, key=cost)
-        return Weighing(best, self.pair_sensitivity(n, reach, best))
+    def _unit(self, eta: float, n: int, reach: float, kind: str) -> float:
+        distance = self.pair_nuclear if kind == ConeLaplace.kind else self.pair_sensitivity
+        return distance(n, reach, eta)
 
     # -- with data -----------------------------------------------------------------------------
 
     def run(self, rows: Rows, theta: Array, design: MatrixDesign) -> NoisyMatrices:
         """Sum over the rows, add fresh noise. Charge the event before this."""
         hessian, covariance = rows.sum(pair, self.risk, theta)
-        weighing = self.weigh(rows.n, theta)
+        weighing = self.weigh(rows.n, theta, design.noise.kind)
         means = hessian / rows.n, covariance / rows.n
         return self.perturb(*means, weighing, design, source(self.insecure_seed))
 
@@ -235,25 +265,15 @@ class SecondMoments(Release):
         )
 
 
-def triangle(side: int) -> int:
-    """Entries of the upper triangle with its diagonal."""
-    return side * (side + 1) // 2
+@lru_cache(maxsize=256)
+def best_eta(loss: Loss, reach: float, kind: str) -> float:
+    """The ``eta`` with the smallest ``B sqrt(price/eta^2 + 1)``, ``B`` in the noise's norm."""
+    row = trace_bound if kind == ConeLaplace.kind else joint_bound
 
+    def cost(eta: float) -> float:
+        return float(row(loss, eta, reach)) * math.sqrt(HESSIAN_PRICE / eta**2 + 1.0)
 
-def half_vector(matrix: Array) -> Array:
-    """The upper triangle with off-diagonals times ``sqrt2``: norms are Frobenius norms."""
-    rows, columns = np.triu_indices(len(matrix))
-    return np.asarray(matrix[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2.0)))
-
-
-def symmetric(vectors: Array, side: int) -> Array:
-    """The inverse of ``half_vector``, for one vector or a stack of them: (..., side, side)."""
-    rows, columns = np.triu_indices(side)
-    entries = vectors * np.where(rows == columns, 1.0, math.sqrt(0.5))
-    out = np.empty((*vectors.shape[:-1], side, side))
-    out[..., rows, columns] = entries
-    out[..., columns, rows] = entries
-    return out
+    return float(min(ETAS, key=cost))
 
 
 def pair(block: Block, y: Targets, risk: RegularizedRisk, theta: Array) -> Parts:

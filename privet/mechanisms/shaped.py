@@ -32,7 +32,8 @@ from privet.domain import Domain, OneHot, domain_from_json
 from privet.errors import DataError
 from privet.losses import Loss
 from privet.losses.loss import UNREDUCED
-from privet.noise import NOISES, ClassProduct, Hull, MatrixLaplace, Noise, Product
+from privet.noise import NOISES, ClassProduct, ConeLaplace, Hull, MatrixLaplace, Noise, Product
+from privet.noise.cone_noise import triangle
 
 #: every law of a fit's noise beside the spherical ones
 SHAPED = (Product.kind, Hull.kind, MatrixLaplace.kind, ClassProduct.kind)
@@ -137,6 +138,10 @@ def noise_from_facts(facts: dict[str, Any]) -> Noise:
     kind, scale, dimension = facts["kind"], float(facts["scale"]), int(facts["dimension"])
     if kind in NOISES:
         return NOISES[kind](scale, dimension)
+    if kind == ConeLaplace.kind:
+        side = positive_whole("side", facts["side"])
+        _refuse_unfit(dimension == 2 * triangle(side))
+        return ConeLaplace(scale, dimension, side)
     if kind not in SHAPED:
         raise DataError("The file names a noise that this Privet does not have.")
     if kind == MatrixLaplace.kind:

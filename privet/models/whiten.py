@@ -24,9 +24,9 @@ import scipy.sparse as sp
 
 from privet._types import Array, Codes, Targets
 from privet.errors import DeclarationError
-from privet.mechanisms.matrix import half_vector, symmetric
 from privet.mechanisms.moments import MeanDesign, PrivateMean, second_moments
 from privet.models.standardize import TINY, Stage
+from privet.noise.cone_noise import half_vector, symmetric
 from privet.privacy import Budget
 from privet.rows.ball import in_ball
 from privet.rows.engine import Block, Parts

@@ -3,10 +3,12 @@
     laws           SphericalLaplace, GaussianNoise; Laplace, Exponential, Gumbel
     domain_noise   Product, Hull: the shape of a declared domain
     matrix_noise   MatrixLaplace, ClassProduct: many classes
+    cone_noise     ConeLaplace: second moments
 
 A law says what it is; how large it must be is the business of the mechanisms.
 """
 
+from privet.noise.cone_noise import ConeLaplace
 from privet.noise.domain_noise import DomainNoise, Hull, Product
 from privet.noise.laws import (
     NOISES,
@@ -23,6 +25,7 @@ from privet.noise.matrix_noise import ClassProduct, MatrixLaplace
 __all__ = [
     "NOISES",
     "ClassProduct",
+    "ConeLaplace",
     "DomainNoise",
     "Exponential",
     "GaussianNoise",

@@ -57,13 +57,7 @@ class MatrixLaplace(Noise):
         side is that of ``Z``.
         """
         side, wide = sorted((self.rows, self.columns))
-        lower = np.tril(randomness.normals((k, side, side)), -1)
-        for i in range(side):
-            pairs, single = divmod(self.inner - i, 2)
-            squares = 2.0 * randomness.gammas(k, pairs)
-            if single:
-                squares += randomness.normals((k,)) ** 2
-            lower[:, i, i] = np.sqrt(squares)
+        lower = bartlett(randomness, k, side, self.inner)
         out = lower @ randomness.normals((k, side, wide))
         if side < self.rows:
             out = out.transpose(0, 2, 1)
@@ -131,6 +125,21 @@ class MatrixLaplace(Noise):
     def facts(self) -> dict[str, Any]:
         """With the number of rows."""
         return {**super().facts(), "rows": self.rows}
+
+
+def bartlett(randomness: Randomness, k: int, side: int, degrees: int) -> Array:
+    """``L`` with ``L L^T`` a Wishart matrix of the identity (Bartlett 1933), ``k`` times.
+
+    ``L_ii^2 ~ chi2(degrees - i)`` and normal entries below.
+    """
+    lower = np.tril(randomness.normals((k, side, side)), -1)
+    for i in range(side):
+        pairs, single = divmod(degrees - i, 2)
+        squares = 2.0 * randomness.gammas(k, pairs) if pairs else np.zeros(k)
+        if single:
+            squares += randomness.normals((k,)) ** 2
+        lower[:, i, i] = np.sqrt(squares)
+    return lower
 
 
 # Half-width of the rule on both sides, in the logarithm of an inverse Gaussian's variable.

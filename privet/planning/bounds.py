@@ -230,29 +230,23 @@ _LOWEST, _HIGHEST = 1e-14, 1e-120
 
 
 @lru_cache(maxsize=64)
-def _variances(degrees: int) -> tuple[Array, Array]:
+def _variances(degrees: int, count: int = _NODES, highest: float = _HIGHEST) -> tuple[Array, Array]:
     """Nodes, of mean one, and weights of the mixing law ``chi2/degrees``."""
     shape = degrees / 2.0
-    low, high = gammaincinv(shape, _LOWEST), gammainccinv(shape, _HIGHEST)
-    t = np.linspace(math.log(low), math.log(high), _NODES)
+    low, high = gammaincinv(shape, _LOWEST), gammainccinv(shape, highest)
+    t = np.linspace(math.log(low), math.log(high), count)
     weights = np.exp(shape * t - np.exp(t) - gammaln(shape)) * (t[1] - t[0])
     return np.exp(t) / shape, weights / weights.sum()
+
+
+def mixing_nodes(degrees: int) -> tuple[Array, Array]:
+    """The same for mixtures of many laws, with fewer nodes. One where nothing is mixed."""
+    return _variances(degrees, 128, 1e-40) if degrees else (np.ones(1), np.ones(1))
 
 
 def variances(normal: Array, spread: Array, noise: Noise) -> Array:
     """Total variance of each number."""
     return normal + spread * noise.coordinate_sd**2
-
-
-def two_sided_tail(size: Array, normal: Array, spread: Array, noise: Noise) -> Array:
-    """``Pr(|X| > size)`` for each number."""
-    sizes = np.asarray(size, dtype=np.float64)
-    if not noise.mixing:
-        total = np.maximum(variances(normal, spread, noise), 1e-300)
-        return np.asarray(erfc(sizes / np.sqrt(2.0 * total)))
-    nodes, weights = _variances(noise.mixing)
-    total = normal[:, None] + (spread * noise.coordinate_sd**2)[:, None] * nodes
-    return np.asarray(erfc(sizes[:, None] / np.sqrt(2.0 * np.maximum(total, 1e-300))) @ weights)
 
 
 def quantile(tail: float, normal: Array, spread: Array, noise: Noise) -> Array:

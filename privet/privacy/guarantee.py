@@ -26,6 +26,7 @@ NOISE = {
     "hull": "Laplace noise in the shape of the declared domain",
     "class product": "Laplace noise in the shape of the declared domain and of the classes",
     "matrix laplace": "Laplace noise in the shape that one row's change can have (matrix Laplace)",
+    "cone laplace": "Laplace noise in the shape that one row's change can have (cone Laplace)",
 }
 #: mechanisms whose names do not explain themselves
 MECHANISM = {

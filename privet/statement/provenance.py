@@ -28,6 +28,7 @@ SHAPED = {
     "hull": "domain_noise",
     "class product": "domain_noise",
     "matrix laplace": "matrix_noise",
+    "cone laplace": "cone_noise",
 }
 #: Columns that the summary names; all of them are in the list further down.
 MOST_NAMED = 8

@@ -18,7 +18,9 @@ from privet._types import Array
 from privet.audit.attacks import allows_opposite_rows
 from privet.audit.replay import Data, MakeRows, random_neighbors
 from privet.losses import Loss
-from privet.mechanisms.matrix import MatrixDesign, SecondMoments, half_vector
+from privet.mechanisms.matrix import MatrixDesign, SecondMoments
+from privet.noise import ConeLaplace
+from privet.noise.cone_noise import half_vector
 from privet.rows import checked_rows
 
 #: scores at which a pair of rows is tried
@@ -43,6 +45,25 @@ def matrix_distance(
         pair = half_vector(found.hessian) * found.weighing.eta, half_vector(found.covariance)
         ends.append(np.concatenate(pair) / found.weighing.sensitivity)
     return float(np.linalg.norm(ends[0] - ends[1]))
+
+
+def nuclear_distance(moments: SecondMoments, theta: Array, first: Data, second: Data) -> float:
+    """The same in nuclear norm, under the noise that it is for, in units of the declared one."""
+    seeded, ends = replace(moments, insecure_seed=0), []
+    for x, y in (first, second):
+        rows = checked_rows(x, y, norm_bound=moments.risk.norm_bound)
+        design = seeded.design_with(ConeLaplace.kind, rows.n, rows.m)
+        found = seeded.run(rows, theta, design)
+        unit = found.weighing.sensitivity
+        ends.append((found.hessian * found.weighing.eta / unit, found.covariance / unit))
+    pairs = zip(*ends, strict=True)
+    return float(sum(np.linalg.norm(one - two, "nuc") for one, two in pairs))
+
+
+def worst_nuclear_replay(moments: SecondMoments, n: int, m: int) -> float:
+    """The largest one over the same neighbors."""
+    rng = np.random.default_rng(0)
+    return max(nuclear_distance(moments, *one) for one in matrix_neighbors(moments, n, m, rng))
 
 
 def declared_matrix_distance(design: MatrixDesign) -> float:

@@ -77,7 +77,7 @@ def test_refusals(people: Path, tmp_path: Path) -> None:
     short = tmp_path / "short.csv"
     short.write_text("".join((people / "people.csv").read_text().splitlines(keepends=True)[:-1]))
     refused(run("intervals", model, short, "--rho", "500"), str(ROWS - 1), str(ROWS))
-    refused(run("intervals", model, people / "people.csv", "--rho", "0.0001"), "half-width")
+    refused(run("intervals", model, people / "people.csv", "--rho", "0.0001"), "half of a")
     misused(run("intervals", model, people / "people.csv"), "--epsilon")
     misused(
         run("intervals", model, people / "people.csv", "--rho", "1", "--dataset", "people"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from privet.inference.mixture import quantiles
 from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty, floored
 from privet.losses import Logistic
 from privet.mechanisms.matrix import NoisyMatrices, SecondMoments, Weighing
@@ -43,16 +45,17 @@ def sandwich() -> Any:
 def test_objective_perturbation_is_the_sandwich_with_noise_inside() -> None:
     inverse, sampling = sandwich()
     parts = uncertainty().parts(UNIT)
-    np.testing.assert_allclose(parts.normal, np.diag(sampling), rtol=1e-6)
-    np.testing.assert_allclose(parts.spread, np.diag(inverse @ inverse) / N**2, rtol=1e-6)
+    for one in range(len(parts.normal)):
+        np.testing.assert_allclose(parts.normal[one], np.diag(sampling), rtol=1e-5)
+        np.testing.assert_allclose(parts.spread[one], np.diag(inverse @ inverse) / N**2, rtol=1e-5)
 
 
 def test_output_perturbation_has_its_noise_outside() -> None:
     _, sampling = sandwich()
     parts = uncertainty(mechanism="output").parts(np.array([[3.0, 4.0]]))
-    assert parts.spread[0] == 25.0
+    assert (parts.spread == 25.0).all()
     v = np.array([3.0, 4.0])
-    assert parts.normal[0] == pytest.approx(v @ sampling @ v, rel=1e-6)
+    np.testing.assert_allclose(parts.normal[:, 0], v @ sampling @ v, rtol=1e-5)
 
 
 def test_the_gap_noise_is_added() -> None:
@@ -62,49 +65,74 @@ def test_the_gap_noise_is_added() -> None:
     np.testing.assert_allclose(more.parts(UNIT).normal, plain.parts(UNIT).normal + 0.25)
 
 
-def test_the_hessian_is_floored_and_the_covariance_is_not() -> None:
-    bad = np.diag([-1.0, 0.2])
-    about = uncertainty(h=bad)
-    np.testing.assert_allclose(np.linalg.eigvalsh(about.hessian), [LAM, 0.2 + LAM])
-    negative = uncertainty(m=np.diag([-0.5, 0.1])).sampling(UNIT)
-    assert negative[0] == 0.0
+def test_eigenvalues_are_at_least_the_ridge_and_the_covariance_is_not_negative() -> None:
+    about = uncertainty(h=np.diag([-1.0, 0.2]))
+    assert about.plausible.values.min() == pytest.approx(LAM)
+    assert about.plausible.within_noise == 1
+    assert (uncertainty(m=np.diag([-0.5, 0.1])).parts(UNIT).normal >= 0.0).all()
     theirs = uncertainty(m=np.diag([-0.5, 0.1]), kind=WiderUncertainty)
     assert np.linalg.eigvalsh(theirs.covariance).min() == pytest.approx(LAM)
-    np.testing.assert_array_equal(theirs.corrections(UNIT), np.ones(2))
+    assert len(theirs.parts(UNIT).normal) == 1
 
 
 def test_a_noisy_covariance_takes_the_shape_of_the_hessian() -> None:
-    trusted, doubted = uncertainty(1e-6), uncertainty(1e3)
-    exact = np.diag(M) - (LAM * THETA) ** 2
-    np.testing.assert_allclose(trusted.sampling(UNIT), exact, rtol=1e-6)
-    like = np.diag(doubted.hessian - LAM * UNIT)
-    expected = like * np.trace(M) / like.sum() - (LAM * THETA) ** 2
-    np.testing.assert_allclose(doubted.sampling(UNIT), expected, rtol=1e-3)
+    """Whatever noise does to one entry, the length is that of the Hessian's shape and the trace."""
+    lengths = []
+    for shift in (-0.03, 0.0, 0.03):
+        moved = M + np.diag([shift, -shift])
+        released = NoisyMatrices(H, moved, Weighing(1e6, 1.0), GaussianNoise(0.3, 6))
+        fit = FitNoise("objective", GaussianNoise(1e-9, 2))
+        parts = Uncertainty(THETA, released, LAM, N, fit, 7).parts(UNIT)
+        lengths.append(quantiles(0.05, parts, fit.main))
+    spread = np.ptp(lengths, axis=0) / np.mean(lengths, axis=0)
+    assert (spread < 0.15).all()  # the plain sandwich would move by a third
+    plain = [np.sqrt(0.15 + shift) for shift in (-0.03, 0.03)]
+    assert plain[1] / plain[0] - 1.0 > 0.2
 
 
-def test_the_bootstrap_is_idle_without_noise_and_repeats_itself() -> None:
-    np.testing.assert_allclose(uncertainty(1e-9).corrections(UNIT), 1.0, rtol=1e-6)
-    noisy = uncertainty(0.05)
-    first = noisy.corrections(UNIT)
-    assert np.abs(first - 1.0).max() > 1e-3
-    np.testing.assert_array_equal(first, noisy.corrections(UNIT))
+def test_without_noise_all_plausible_matrices_are_one_and_answers_repeat() -> None:
+    still = uncertainty(1e-9).plausible
+    np.testing.assert_allclose(still.values, still.values[:1] + 0.0 * still.values, rtol=1e-6)
+    noisy = uncertainty(0.01)
+    first, again = noisy.parts(UNIT), uncertainty(0.01).parts(UNIT)
+    assert np.ptp(first.normal, axis=0).min() > 0.0
+    np.testing.assert_array_equal(first.normal, again.normal)
+    # one direction gets the same answer alone and among others
+    np.testing.assert_allclose(noisy.parts(UNIT[:1]).normal[:, 0], first.normal[:, 0])
 
 
-def test_the_bootstrap_undoes_the_inflation_of_an_inverse() -> None:
-    """Away from the floor a noisy inverse is too large on average; corrected it is nearer."""
-    released = NoisyMatrices(H, M, Weighing(1.0, 1.0), GaussianNoise(0.025, 6))
-    fit = FitNoise("objective", GaussianNoise(100.0, 2))
-    truth = Uncertainty(THETA, released, LAM, N, fit, 0)._through(H + LAM * UNIT, UNIT)
-    rng, plain, corrected = np.random.default_rng(), [], []
-    for i in range(1500):
-        draw = rng.normal(size=(2, 2)) * 0.0125
-        noisy = NoisyMatrices(H + draw + draw.T, M, released.weighing, released.noise)
-        about = Uncertainty(THETA, noisy, LAM, N, fit, i)
-        plain.append(about._through(about.hessian, UNIT))
-        corrected.append(plain[-1] * about.corrections(UNIT))
-    before, after = (np.mean(each, axis=0) / truth - 1.0 for each in (plain, corrected))
-    assert before.max() > 0.02
-    assert abs(after[before.argmax()]) < before.max()
+def coverage_of(hessian: Any, sd: float, draws: int = 800) -> float:
+    """Of intervals for a known error, over draws of the Hessian's noise."""
+    side, rng = len(hessian), np.random.default_rng()
+    fit = FitNoise("objective", GaussianNoise(1.0, side))
+    exact = np.linalg.inv(hessian + LAM * np.eye(side)) / N
+    errors = rng.normal(size=(draws, side)) @ exact
+    covered = []
+    for i in range(draws):
+        noise = rng.normal(size=(side, side)) * sd / np.sqrt(2.0)
+        noisy = hessian + (noise + noise.T) / np.sqrt(2.0)
+        released = NoisyMatrices(
+            noisy, 1e-9 * hessian, Weighing(1.0, 1.0), GaussianNoise(sd, side * (side + 1))
+        )
+        quiet = replace(released, weighing=Weighing(1e-6, 1e-6))  # of the covariance: none
+        parts = Uncertainty(0.0 * errors[i], quiet, LAM, N, fit, i).parts(np.eye(side))
+        covered.append(np.abs(errors[i]) <= quantiles(0.05, parts, fit.main))
+    return float(np.mean(covered))
+
+
+@pytest.mark.parametrize(
+    ("values", "sd"),
+    [
+        ((0.2, 0.1, 0.05), 0.012),  # clear of the noise, but not by much
+        ((0.2, 0.05, 0.05, 0.03), 0.03),  # the smallest is the noise's size
+        ((0.2, 0.0, 0.0, 0.0, 0.0), 0.02),  # no curvature but the ridge, which is half of it
+    ],
+)
+def test_lengths_hold_whatever_noise_does_to_the_hessian(values: Any, sd: float) -> None:
+    """Only the noise in the Hessian matters here, and the error's law is known exactly."""
+    rotation = np.linalg.qr(np.random.default_rng(3).normal(size=(len(values),) * 2))[0]
+    covered = coverage_of((rotation * np.array(values)) @ rotation.T, sd)
+    assert covered > 0.93 - 5.0 * np.sqrt(0.05 * 0.95 / 800)
 
 
 def test_floored_is_the_nearest_matrix() -> None:

@@ -16,7 +16,8 @@ from scipy.stats import chi2, gamma
 
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.losses.second_moments import joint_bound
-from privet.mechanisms.matrix import SecondMoments, half_vector, pair, symmetric, triangle
+from privet.mechanisms.matrix import SecondMoments, pair
+from privet.noise.cone_noise import half_vector, symmetric, triangle
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.kinds import event_from_json
 from privet.randomness import InsecureSeed, SystemRandomness

@@ -28,7 +28,6 @@ from privet import (
 )
 from privet.errors import DeclarationError
 from privet.kernels import KernelSVC
-from privet.mechanisms.matrix import half_vector, symmetric
 from privet.mechanisms.moments import PrivateMean, second_moments
 from privet.models.whiten import (
     CONSTANT,
@@ -37,6 +36,7 @@ from privet.models.whiten import (
     whitener,
     worth_whitening,
 )
+from privet.noise.cone_noise import half_vector, symmetric
 from privet.privacy.compose import Composition
 from privet.rows import checked_rows
 from tests.strategies import Array

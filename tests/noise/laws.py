@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privet.domain import Box, Domain, OneHot
-from privet.noise import ClassProduct, Hull, MatrixLaplace, Noise, Product
+from privet.noise import ClassProduct, ConeLaplace, Hull, MatrixLaplace, Noise, Product
 
 NUMBERS = Domain((Box(2, 0.7),))
 GROUPS = Domain((OneHot(3, 0.5), OneHot(2, 0.8)))
@@ -22,4 +22,5 @@ def shaped_laws(scale: float = 0.7) -> list[Noise]:
         for classes in (3, 6):
             size = (classes - 1) * domain.columns
             found.append(ClassProduct(scale, size, domain, classes))
+    found += [ConeLaplace(scale, p * (p + 1), p) for p in (1, 2, 7)]
     return [*found, *(MatrixLaplace(scale, k * m, k) for k, m in ((1, 4), (2, 3), (6, 2), (5, 12)))]

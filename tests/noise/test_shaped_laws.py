@@ -18,7 +18,8 @@ from privet.audit.domain_attack import vertices
 from privet.audit.samplers import check_noise
 from privet.domain import Domain, OneHot
 from privet.mechanisms.shaped import noise_from_facts, outside
-from privet.noise import ClassProduct, DomainNoise, Hull, MatrixLaplace, Noise, Product
+from privet.noise import ClassProduct, ConeLaplace, DomainNoise, Hull, MatrixLaplace, Noise, Product
+from privet.noise.cone_noise import half_vector, symmetric
 from privet.noise.hull_points import common_weights, section_terms
 from privet.randomness import SystemRandomness
 from tests.noise.laws import DOMAINS, GROUPS, MIXED, NUMBERS, WIDE, shaped_laws
@@ -282,3 +283,44 @@ def test_pairs_of_laws_differ() -> None:
     """Each law rejects the draws of another of the same domain, at the same scale."""
     for one, other in itertools.permutations((Product(1.0, 5, GROUPS), Hull(1.0, 5, GROUPS)), 2):
         assert failures(one, draws(other)) != set()
+
+
+# -- differences of positive semidefinite matrices -------------------------------------------------
+
+
+def test_the_cone_law_is_a_difference_of_wishart_matrices() -> None:
+    """Against Gaussian matrices multiplied out: every eigenvalue."""
+    law, rng = ConeLaplace(0.5, 12, 3), np.random.default_rng()
+    roots = rng.normal(size=(2, 20_000, 3, 4)) * math.sqrt(0.25)
+    plain = roots[0] @ roots[0].mT - roots[1] @ roots[1].mT
+    drawn = symmetric(draws(law, 20_000)[:, :6], 3)
+    for one, two in zip(np.linalg.eigvalsh(plain).T, np.linalg.eigvalsh(drawn).T, strict=True):
+        assert stats.ks_2samp(one, two).pvalue > 1e-6
+        assert stats.ks_2samp(1.3 * one, two).pvalue < 1e-6
+
+
+def test_the_cone_density_is_the_samplers() -> None:
+    """A linear map of a density has mean one under it, relative to the density itself."""
+    law = ConeLaplace(0.7, 3, 2)
+    sample = draws(law, 3000)
+    for stretch in (0.8, 1.25):
+        ratio = stretch**3 * np.exp(law.log_density(stretch * sample) - law.log_density(sample))
+        assert abs(ratio.mean() - 1.0) < SIGMAS * ratio.std() / math.sqrt(len(ratio))
+        wrong = stretch**3 * np.exp(
+            1.2 * (law.log_density(stretch * sample) - law.log_density(sample))
+        )
+        assert abs(wrong.mean() - 1.0) > SIGMAS * wrong.std() / math.sqrt(len(wrong))
+
+
+def test_a_shift_costs_the_cone_law_its_nuclear_norm_at_most_and_nearly_that() -> None:
+    law, rng = ConeLaplace(0.5, 3, 2), np.random.default_rng()
+    shifts = rng.normal(size=(600, 2, 2))
+    shifts = (shifts + shifts.mT) * rng.choice([0.01, 0.3, 2.0], size=(600, 1, 1))
+    start = rng.normal(size=(600, 3)) * rng.choice([0.1, 1.0, 8.0], size=(600, 1))
+    losses = np.abs(law.log_density(start + half_vector(shifts)) - law.log_density(start))
+    ratios = losses * law.scale / np.abs(np.linalg.eigvalsh(shifts)).sum(axis=1)
+    assert ratios.max() <= 1.0 + 1e-3  # the quadrature's error
+    assert ratios.max() > 0.99
+    # a Frobenius norm would not do: shifts of full rank cost more
+    frobenius = losses * law.scale / np.linalg.norm(shifts, axis=(1, 2))
+    assert frobenius.max() > 1.3
