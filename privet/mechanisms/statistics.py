@@ -25,11 +25,11 @@ import numpy as np
 
 from privet._types import Array, Targets
 from privet.errors import DeclarationError
-from privet.mechanisms.matrix import half_vector, symmetric
 from privet.mechanisms.moments import Mean, mean_noise, second_moments
 from privet.mechanisms.regularization import choose_regularization
 from privet.mechanisms.release import Design, Mechanism, add_noise
 from privet.noise import Noise
+from privet.noise.cone_noise import half_vector, symmetric
 from privet.privacy.event import not_private
 from privet.privacy.kinds import FitEvent
 from privet.randomness import Randomness
