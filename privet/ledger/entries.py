@@ -181,6 +181,8 @@ class Entries:
                     f"{last.dataset!r}. Nothing was charged. Let the database make its indices "
                     "anew (REINDEX), and run verify."
                 )
+            if number == newest.sequence:
+                break  # without asking once more
         if previous != newest.hash:
             raise LedgerError(f"Entry {newest.sequence} of the ledger was changed; run verify.")
 

@@ -36,8 +36,8 @@ _LINE = re.compile(r"([1-9][0-9]{0,17}) ([0-9a-f]{64})", re.ASCII)
 _IDENTITY = re.compile("[0-9a-f]{32}", re.ASCII)
 # a name that became somebody's link is not followed
 _APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-#: Beyond this size only the newest head is kept.
-_LARGEST = 1 << 16
+#: Beyond this size only the newest head is kept: every charge reads them all.
+_LARGEST = 1 << 13
 #: No file of heads is larger: those who do not tidy add a line each.
 _MOST = 1 << 26
 _TAKE_OVER = (
