@@ -35,7 +35,7 @@ from privet.service.supervisor import listening
 from tests.service.answer_storm import SCHEMA, patients
 from tests.service.running import running
 
-BLOCKS, BLOCK = 10, 150
+BLOCKS, BLOCK = 8, 100
 
 
 class Body(BaseModel):
@@ -82,7 +82,8 @@ def released(folder: Path, lines: list[str]) -> None:
     """``POST /predict`` and the echo in turn, for bodies of 1, 10 and 100 rows."""
     schema, table = census_schema(), census_table(2_000, seed=1)
     fit_table(LogisticRegression(PureDP(1.0)), schema, table).save(folder / "model.privet")
-    rows = [{k: np.asarray(table[k][i]).item() for k in schema.columns} for i in range(100)]
+    cells = {k: [None if c != c else c for c in np.asarray(table[k]).tolist()] for k in table}
+    rows = [{k: cells[k][i] for k in schema.columns} for i in range(100)]
     where = listening("127.0.0.1", 0)
     process = multiprocessing.get_context("fork").Process(target=echo, args=(where,), daemon=True)
     process.start()

@@ -161,8 +161,8 @@ def token(
     file: Annotated[Path, typer.Argument(help="The file of tokens; made where there is none.")],
     name: Annotated[str, typer.Argument(help="Who the token is for.")],
     role: Annotated[
-        Literal["ask", "curate", "train"],
-        typer.Option(help="ask; curate: also the ledger; train: also start training."),
+        Literal["ask", "curate"],
+        typer.Option(help="ask: predictions; curate: also the ledger and metrics."),
     ] = "ask",
     remove: Annotated[
         bool, typer.Option("--remove", help="Take the token back in place of drawing one.")

@@ -25,19 +25,9 @@ from privet.errors import LedgerError
 from privet.ledger.entries import Transaction
 from privet.ledger.entry import checked_name
 from privet.ledger.ledger import Ledger
+from privet.ledger.store import ANSWER_COLUMNS
 
-_CREATE = """
-CREATE TABLE IF NOT EXISTS {table} (
-  release TEXT NOT NULL,
-  number BIGINT NOT NULL,
-  key TEXT,
-  asked TEXT,
-  record TEXT NOT NULL,
-  digest TEXT NOT NULL,
-  PRIMARY KEY (release, number),
-  UNIQUE (release, key)
-)
-"""
+_CREATE = f"CREATE TABLE {{table}} {ANSWER_COLUMNS}"
 _INSERT = "INSERT INTO {table} VALUES (:release, :number, :key, :asked, :record, :digest)"
 _SELECT = "SELECT number, key, asked, record, digest FROM {table} WHERE release = :release"
 GENESIS = hashlib.sha256(b"privet-ledger-answers-1").hexdigest()

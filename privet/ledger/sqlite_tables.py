@@ -1,4 +1,4 @@
-"""The one table of a ledger in a file: how it is made, told from others and brought up to date.
+"""The tables of a ledger in a file: how they are made, told from others and brought up to date.
 
 The file is marked in its header. A file that carries another mark, other tables, or anything in
 its schema that Privet does not write is left as it is: a view that never ends, a trigger or a
@@ -14,7 +14,7 @@ from typing import Any
 
 from privet._files import canonical
 from privet.errors import LedgerError
-from privet.ledger.store import FIRST_FORMAT, FOREIGN, FORMAT, SECOND_FORMAT
+from privet.ledger.store import ANSWER_COLUMNS, FIRST_FORMAT, FOREIGN, FORMAT, SECOND_FORMAT
 
 #: Written into the file's header: "priv", and the number of the format.
 APPLICATION = int.from_bytes(b"priv", "big")
@@ -49,6 +49,10 @@ CREATE = (_TABLE, _INDEX, *_MARK)
 _WORDS = {*re.findall(r"\w+", _TABLE + _INDEX), "(", ")", ","}
 
 
+#: The other table that a ledger may have, as it is made.
+_ANSWERS = f"CREATE TABLE answers {ANSWER_COLUMNS}"
+
+
 def one_value(connection: sqlite3.Connection, statement: str) -> Any:
     """The one value that a statement answers."""
     return connection.execute(statement).fetchone()[0]
@@ -74,6 +78,8 @@ def found_format(connection: sqlite3.Connection, place: str) -> str | None:
 
 def _is_ours(kind: str, name: str, sql: str | None) -> bool:
     """Whether Privet could have written this part of a schema, or SQLite for itself."""
+    if (kind, name) == ("table", "answers"):
+        return (sql or "").split() == _ANSWERS.split()
     statistics = kind == "table" and name.startswith("sqlite_stat")
     return statistics or _WORDS.issuperset(re.findall(r"\w+|[^\w\s]", sql or ""))
 

@@ -20,6 +20,18 @@ FORMAT = "privet-ledger-3"
 SECOND_FORMAT = "privet-ledger-2"
 FIRST_FORMAT = "privet-ledger-1"
 
+#: The table of answers (``answer_turns.py``), which a ledger has once a release needs it.
+ANSWER_COLUMNS = """(
+  release TEXT NOT NULL,
+  number BIGINT NOT NULL,
+  key TEXT,
+  asked TEXT,
+  record TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (release, number),
+  UNIQUE (release, key)
+)"""
+
 #: How long a charge waits for another process to finish its own, in seconds.
 PATIENCE = 30.0
 

@@ -7,6 +7,7 @@ of ``Schema.encode_features`` (a test compares them).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from privet.schema.encode import normalized_rows
 
 #: What a cell of a row may be; a list or a mapping is no cell.
 PLAIN = (str, int, float, bool, type(None))
+ENDLESS = (math.inf, -math.inf)
 
 
 class RowEncoder:
@@ -83,8 +85,10 @@ class RowEncoder:
                 f"{', '.join(self.names[:20])}{' ...' if len(self.names) > 20 else ''}."
             )
         for name, cell in row.items():
-            if not isinstance(cell, PLAIN):
-                raise DataError(f"The cell {name!r} must be a number, a text, true, false or null.")
+            if not isinstance(cell, PLAIN) or cell in ENDLESS:
+                raise DataError(
+                    f"The cell {name!r} must be a finite number, a text, true, false or null."
+                )
 
 
 class _Scale:

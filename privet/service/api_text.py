@@ -25,7 +25,7 @@ WORDS = {
     400: "Malformed.",
     401: "No token, or a wrong one.",
     403: "The token is not for this.",
-    404: "No such model or job.",
+    404: "No such model.",
     408: "The body did not arrive in time.",
     409: "Nothing is left, or the key was used for another request.",
     413: "Too many bytes or rows.",
@@ -70,8 +70,8 @@ KEY: Description = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "A name for this request, at most 200 letters. An interactive release, and a "
-    "training job, refuse the same key with another body.",
+    "description": "A name for this request, at most 200 letters. An interactive release "
+    "refuses the same key with another body.",
     "schema": {"type": "string", "maxLength": 200, "pattern": "^[A-Za-z0-9._-]+$"},
 }
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from privet._types import Array
-from privet._untrusted import parsed_json
 from privet.schema import Schema
 from privet.schema.row_encoder import RowEncoder
 from privet.service.refusals import Refusal
@@ -14,8 +14,8 @@ from privet.service.refusals import Refusal
 def parsed_body(raw: bytes, fields: frozenset[str]) -> dict[str, Any]:
     """A JSON object with these fields and no others."""
     try:
-        found = parsed_json(raw)
-    except ValueError:  # also NaN, infinities, what is nested too deeply, what is not UTF-8
+        found = json.loads(raw.decode(), parse_constant=_no_number, object_pairs_hook=_once)
+    except (ValueError, RecursionError):  # also what is not UTF-8, and endless numbers
         raise Refusal(
             422,
             "rows",
@@ -24,6 +24,17 @@ def parsed_body(raw: bytes, fields: frozenset[str]) -> dict[str, Any]:
     if not isinstance(found, dict) or found.keys() - fields:
         named = ", ".join(sorted(fields))
         raise Refusal(422, "rows", f"The body must be a JSON object with no field but {named}.")
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(name)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key that occurs twice")
     return found
 
 

@@ -20,7 +20,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-ROUTES = ("/predict", "/model", "/budget", "/ledger", "/health", "/metrics", "/fit", "/", "other")
+ROUTES = ("/predict", "/model", "/budget", "/ledger", "/health", "/metrics", "/", "other")
 STATUSES = (2, 3, 4, 5)
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),

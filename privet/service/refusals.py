@@ -3,7 +3,7 @@
 400 malformed      no JSON, or not in the form that the description shows
 401 token          no token, or a wrong one
 403 role           the token is not for this
-404 unknown        no such model, job or address
+404 unknown        no such model or address
 408 slow           the body did not arrive in time
 409 limit | key    nothing is left of a release, or a key was used for another request
 413 size           too many bytes or rows

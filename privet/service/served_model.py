@@ -179,8 +179,8 @@ class ServedRelease(Served):
 def scorer(model: Any, schema: Schema) -> tuple[Callable[[Array], Array], str]:
     """Scores of encoded rows, and what they are: ``probabilities`` is for log-odds.
 
-    Encoded rows lie in the schema's domain already, so a linear model's own check that they do,
-    which takes longer than its scores, is left out.
+    Encoded rows lie in the schema's domain and in the unit ball already, so a linear model's own
+    check that they do, which takes longer than its scores, is left out.
     """
     last = last_of(model)
     told = "probabilities" if hasattr(last, "predict_proba") else "scores"
@@ -191,9 +191,10 @@ def scorer(model: Any, schema: Schema) -> tuple[Callable[[Array], Array], str]:
     view, coef, intercept = released.view, released.coef, released.intercept
     if view.domain == schema.domain:
         view = replace(view, domain=None)
+    inside = view.domain is None and view.feature_map is None and view.bound >= 1.0
 
     def scores(x: Array) -> Array:
-        found = view.scores(x, coef, intercept)
+        found = x @ coef.T + intercept if inside else view.scores(x, coef, intercept)
         return found[:, 0] if found.shape[1] == 1 else found
 
     return scores, told

@@ -1,4 +1,4 @@
-"""Tokens: who may ask, who may see the ledger, who may train. Only their hashes are kept.
+"""Tokens: who may ask, and who may see the ledger. Only their hashes are kept.
 
 A token is 256 random bits, so one SHA-256 is enough: there is nothing to guess. A token that comes
 in is compared with every known one in constant time, and always with all of them: how long it takes
@@ -21,8 +21,8 @@ from privet._names import is_safe
 from privet._untrusted import MEGABYTE, parsed_json, read_whole
 from privet.errors import DataError, DeclarationError
 
-#: ask: predictions and what is left. curate: also the ledger and metrics. train: also POST /fit.
-ROLES = ("ask", "curate", "train")
+#: ask: predictions and what is left. curate: also the ledger and metrics.
+ROLES = ("ask", "curate")
 FORMAT = "privet-tokens-1"
 _LEAD = "privet_"
 

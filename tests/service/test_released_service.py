@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from privet import load
+from privet._files import file_digest
 from privet.datasets import census_schema, census_table
 from privet.errors import DeclarationError
 from privet.ledger import Ledger
 from privet.service.client import ServiceClient, ServiceRefused
-from privet.service.served_model import example
+from privet.service.served_model import ServedRelease, example
 from privet.statement import as_text
 from tests.service.conftest import CANARY, CANARY_NUMBER
 from tests.service.running import RunningService, running
@@ -57,10 +58,10 @@ def test_what_is_left_and_the_time_line_come_from_the_ledger(
 
 
 def test_the_statement_is_the_one_of_the_file(service: RunningService, office: Path) -> None:
-    from privet.cli.statement_commands import facts_of
-
     found = service.ask("GET", "/model", token=None).json
-    assert found["statement"] == as_text(facts_of(office / "model.privet"))
+    served = ServedRelease(office / "model.privet", rows=1)
+    assert found["statement"] == as_text(served.facts())
+    assert found["sha256"] == file_digest(office / "model.privet")
     assert found["card"]["format"] == "privet-deployment-card"
 
 
