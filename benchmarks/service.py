@@ -35,7 +35,7 @@ from privet.service.supervisor import listening
 from tests.service.answer_storm import SCHEMA, patients
 from tests.service.running import running
 
-BLOCKS, BLOCK = 8, 100
+BLOCKS, BLOCK = 40, 25
 
 
 class Body(BaseModel):

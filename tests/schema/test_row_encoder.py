@@ -52,8 +52,8 @@ def test_a_row_is_encoded_as_in_a_table(rows: Any, asked: list[dict[str, Any]]) 
     [
         ({"age": 3}, "no cell 'sex'"),
         ({"age": 3, "sex": "f", "name": "Ada"}, "does not declare"),
-        ({"age": [3], "sex": "f"}, "'age' must be a number"),
-        ({"age": 3, "sex": {"f": 1}}, "'sex' must be a number"),
+        ({"age": [3], "sex": "f"}, "'age' must be a finite number"),
+        ({"age": 3, "sex": {"f": 1}}, "'sex' must be a finite number"),
     ],
 )
 def test_a_row_of_another_shape_is_refused_without_its_values(
