@@ -24,8 +24,8 @@ from privet.models.inputs import (
     told_classes,
 )
 from privet.models.linear_model import PrivateLinearModel
-from privet.models.whiten import worth_whitening
-from privet.privacy.budget import Budget, as_budget
+from privet.models.preparation import preparation_for
+from privet.privacy.budget import Budget
 from privet.schema import Schema
 
 
@@ -164,19 +164,17 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         Returns
         -------
         "unit", "whiten" or None
-            Gaussian noise is the same in every direction: rows get their full length, and alike
-            directions where the matrix would be more than its noise. Pure noise has the shape of
-            the declared domain, which this would bend: None.
+            What leaves the least noise for what a row pulls, by a public rule of budget, rows,
+            columns and declared domain (``privet/models/preparation.py``).
         """
-        budget = as_budget(self.budget)
         of_papers = self.calibration not in (None, "exact")
         if self.public_rows is not None and not self.maps_rows:
             return "whiten"
-        if not budget.allows_gaussian or self.maps_rows or of_papers:
+        if not self.takes_domain or self.maps_rows or of_papers:
             return None
         if self.center is not None:
-            return "unit"
-        return "whiten" if worth_whitening(budget, n, d + bool(self.fit_intercept)) else "unit"
+            return "unit" if as_budget(self.budget).allows_gaussian else None
+        return preparation_for(self, n, d)
 
     @abstractmethod
     def to_sklearn(self) -> Any:

@@ -64,8 +64,8 @@ class LogisticRegression(PrivateLinearClassifier):
     class_weight : dict or None, default None
         Public weights per class; the noise pays for the largest.
     standardize : "auto", None, "private", "unit" or "whiten", default "auto"
-        "auto" leaves arrays as they are; ``fit_table`` takes "whiten" or "unit" where the budget
-        allows Gaussian noise, by a public rule of rows, columns and budget (``preparation``).
+        "auto" leaves arrays as they are; ``fit_table`` takes None, "unit" or "whiten" by a public
+        rule of budget, rows, columns and declared domain (``preparation``).
         "private" centers and scales the columns by means and mean squares that a few per cent of
         the same budget pay for; rows are clipped to ``norm_bound`` afterwards. "unit" brings every
         row to norm 1 and "whiten" also makes its directions alike by second moments that a fifth

@@ -43,7 +43,7 @@ SHARE = 0.2
 CLIP = 0.5
 #: Whitening is worth its share while the floor of the eigenvalues is at most this many times their
 #: mean. Beyond it the matrix is noise, and "auto" takes unit rows alone.
-WORTH = 20.0
+WORTH = 5.0
 
 
 @dataclass(frozen=True)

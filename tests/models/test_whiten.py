@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from privet import (
     ZCDP,
     ApproxDP,
+    Categorical,
     Label,
     LargeMarginGaussian,
     LinearSVC,
@@ -204,17 +205,26 @@ def test_refusals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "rows", "expected"),
-    [(ApproxDP(1.0, 1e-6), 4000, "whiten"), (ApproxDP(0.01, 1e-6), 60, "unit"), (1.0, 4000, None)],
+    ("budget", "rows", "categories", "expected"),
+    [
+        (ApproxDP(1.0, 1e-6), 4000, 0, "whiten"),
+        (ApproxDP(0.01, 1e-6), 60, 0, "unit"),
+        (1.0, 4000, 0, "unit"),
+        (1.0, 4000, 3, None),
+        (ApproxDP(1.0, 1e-6), 60, 3, None),
+    ],
     ids=str,
 )
 def test_a_table_with_a_schema_chooses_by_the_public_rule(
-    budget: Any, rows: int, expected: Any
+    budget: Any, rows: int, categories: int, expected: Any
 ) -> None:
-    """And arrays are left as they are, whatever the budget."""
+    """Categories keep the noise of their domain; arrays are left as they are."""
     x, y = people(rows)
     table: dict[str, Any] = {f"c{i}": column for i, column in enumerate(x.T)} | {"y": y}
-    columns = {f"c{i}": Numeric(-1.0, 1.0) for i in range(3)}
+    columns: dict[str, Any] = {f"c{i}": Numeric(-1.0, 1.0) for i in range(3)}
+    for i in range(categories):
+        table[f"k{i}"] = (np.arange(rows) + i) % 8
+        columns[f"k{i}"] = Categorical(tuple(range(8)))
     schema = Schema(columns, Label("y", [0, 1]))
     model = LogisticRegression(budget)
     assert fit_table(model, schema, table).standardize == expected

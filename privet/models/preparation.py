@@ -1,0 +1,64 @@
+"""How rows are prepared where it is left to Privet: a public rule of declarations and budget.
+
+    as they are    |b| in the span of the domain, over the length that rows have if numbers are
+                   uniform between their bounds
+    "unit"         |b| for rows at full length
+    "whiten"       the same over ``GAIN``, where the matrix would be more than its noise
+
+The least of the three is taken. ``|b|`` is the size of the fit's own noise under each of them, from
+its design: pure noise has the shape of the domain for rows as they are, which full length would
+bend. Measured in ``reproduce/rivals.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from sklearn.base import clone
+
+from privet.domain import Domain, OneHot
+from privet.mechanisms.shaped import size_in_span
+from privet.models.featured import Standardize
+from privet.models.inputs import declared_classes
+from privet.models.whiten import worth_whitening
+from privet.privacy.budget import as_budget
+
+if TYPE_CHECKING:
+    from privet.models.classifier import PrivateLinearClassifier
+
+#: What whitening is worth: about as much as noise smaller by this factor.
+GAIN = 1.5
+#: The mean square of a number that is uniform between -1 and 1.
+UNIFORM = 1.0 / 3.0
+
+
+def typical_length(domain: Domain) -> float:
+    """Root mean square norm over the largest, with numbers uniform between their bounds."""
+    largest = math.fsum(block.squared_norm for block in domain.blocks)
+    typical = math.fsum(
+        block.squared_norm * (1.0 if isinstance(block, OneHot) else UNIFORM)
+        for block in domain.blocks
+    )
+    return math.sqrt(typical / largest)
+
+
+def preparation_for(model: PrivateLinearClassifier, n: int, d: int) -> Standardize | None:
+    """The preparation with the least noise for what a row then pulls; from declarations."""
+    domain, budget = model._domain(), as_budget(model.budget)
+    if domain is None and not budget.allows_gaussian:
+        return None  # spherical noise, and nothing known of the rows' length
+    unit = _noise(model, "unit", n, d)
+    found: dict[Standardize | None, float] = {"unit": unit}
+    if domain is not None:
+        found[None] = _noise(model, None, n, d) / typical_length(domain)
+    if worth_whitening(budget, n, d + bool(model.fit_intercept)):
+        found["whiten"] = unit / GAIN
+    return min(found, key=lambda way: found[way])
+
+
+def _noise(model: PrivateLinearClassifier, way: Standardize | None, n: int, d: int) -> float:
+    """The size of the noise of a fit to rows that are prepared in one way."""
+    options = {"standardize": way} | ({} if way is None else {"domain": None})
+    planned = clone(model).set_params(**options).planned(n, d, declared_classes(model.classes))
+    return size_in_span(planned.design.main, planned.mechanism.domain)
