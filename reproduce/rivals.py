@@ -183,6 +183,13 @@ def measure(kept: dict[str, Any], table: RawTable, name: str, promise: Promise) 
     STORE.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
 
 
+def picks() -> dict[str, str]:
+    """What ``privet train`` fits in each cell where no model is named."""
+    names = [table.name for table in rival_tables()]
+    cells = [f"{n}/{e:g}/{d:g}" for n in names for e in EPSILONS for d in (0.0, DELTA)]
+    return dict.fromkeys(cells, "privet logistic")
+
+
 def main(words: list[str]) -> None:
     """Measure and write."""
     kept = json.loads(STORE.read_text(encoding="utf-8")) if STORE.exists() else {}
@@ -190,7 +197,7 @@ def main(words: list[str]) -> None:
         kept = {k: v for k, v in kept.items() if not k.split("/")[1].startswith(words[1])}
     if words != ["page"]:
         measure_all(kept)
-    write_page(kept)
+    write_page(kept, picks())
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ bend. Measured in ``reproduce/rivals.md``.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
@@ -59,6 +59,8 @@ def preparation_for(model: PrivateLinearClassifier, n: int, d: int) -> Standardi
 
 def _noise(model: PrivateLinearClassifier, way: Standardize | None, n: int, d: int) -> float:
     """The size of the noise of a fit to rows that are prepared in one way."""
-    options = {"standardize": way} | ({} if way is None else {"domain": None})
+    options: dict[str, Any] = {"standardize": way} | ({} if way is None else {"domain": None})
+    if model.mechanism == "gradient":  # it has noise in many steps; compare as for one
+        options["mechanism"] = "objective"
     planned = clone(model).set_params(**options).planned(n, d, declared_classes(model.classes))
     return size_in_span(planned.design.main, planned.mechanism.domain)
