@@ -55,13 +55,6 @@ class RawTable:
         test = min(self.n // 4, MOST_TEST)
         return order[test:], order[:test]
 
-    def rows(self, index: NDArray[np.int_], *, labels: bool) -> dict[str, NDArray[Any]]:
-        """Raw cells of some rows."""
-        kept = {k: v[index] for k, v in self.columns.items()}
-        if not labels:
-            kept.pop(self.schema.label.name)
-        return kept
-
 
 def raw(name: str, columns: dict[str, Any], y: Any, declared: dict[str, Column]) -> RawTable:
     """At most 12,000 random rows of a table whose classes are 0, 1, ..."""

@@ -25,7 +25,7 @@ from privet.models.inputs import (
 )
 from privet.models.linear_model import PrivateLinearModel
 from privet.models.preparation import preparation_for
-from privet.privacy.budget import Budget
+from privet.privacy.budget import Budget, as_budget
 from privet.schema import Schema
 
 

@@ -28,10 +28,12 @@ class LogisticRegression(PrivateLinearClassifier):
     ----------
     budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost. A number is the epsilon of pure differential privacy.
-    mechanism : "objective", "output" or "gradient", default "objective"
+    mechanism : "auto", "objective", "output" or "gradient", default "auto"
         Where the noise goes: into the objective, onto the minimizer (less accurate), or onto the
         gradients of a descent, each row's clipped to a public norm. The last needs a budget that
-        allows Gaussian noise, and has no intervals.
+        allows Gaussian noise, and has no intervals. "auto" is "objective" for arrays; ``fit_table``
+        takes "gradient" where preparation is left to it too and Gaussian noise is large, by a
+        public rule of budget, rows and columns.
     noise : "auto", "laplace", "gaussian" or "domain", default "auto"
         The one with the least effect among those that the budget and the declarations allow:
         "laplace" is spherical, "domain" has the shape of the declared domain.
@@ -123,7 +125,7 @@ class LogisticRegression(PrivateLinearClassifier):
         self,
         budget: Budget | float = 1.0,
         *,
-        mechanism: str = "objective",
+        mechanism: str = "auto",
         noise: NoiseChoice = "auto",
         calibration: str | None = None,
         regularization: float | Literal["auto"] = "auto",

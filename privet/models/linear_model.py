@@ -72,6 +72,11 @@ class PrivateLinearModel(Displayed, InformedModel):
     def _loss(self, n_classes: int) -> Loss:
         """The loss for this many classes."""
 
+    @property
+    def mechanism_name(self) -> str:
+        """The mechanism of a fit; "auto" of a classifier is settled by ``fit_table`` alone."""
+        return "objective" if self.mechanism == "auto" else self.mechanism
+
     def _mechanism(
         self,
         n_classes: int,
@@ -83,7 +88,7 @@ class PrivateLinearModel(Displayed, InformedModel):
 
         ``name`` is that of the mechanism, where it is known otherwise than by declaration.
         """
-        name = self.mechanism if name is None else name
+        name = self.mechanism_name if name is None else name
         if name not in self.mechanisms:
             names = ", ".join(repr(known) for known in self.mechanisms)
             raise DeclarationError(f"mechanism must be one of {names}; got {name!r}.")
@@ -166,7 +171,8 @@ class PrivateLinearModel(Displayed, InformedModel):
         cheap for logistic loss alone.
         """
         return self.noise != "laplace" and (
-            self.mechanism != "objective" or self._loss(count).jacobian_family == "logistic"
+            self.mechanism_name != "objective"
+            or self._loss(count).jacobian_family == "logistic"
         )
 
     # -- releasing -----------------------------------------------------------------------------

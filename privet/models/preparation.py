@@ -7,7 +7,10 @@
 
 The least of the three is taken. ``|b|`` is the size of the fit's own noise under each of them, from
 its design: pure noise has the shape of the domain for rows as they are, which full length would
-bend. Measured in ``reproduce/rivals.md``.
+bend. Gaussian noise that is large beside what all rows can pull goes onto clipped gradients
+(``mechanism="auto"``): a clip costs less than the largest gradient, and there is no floor of the
+regularization; where noise is small the exact minimum is better. Measured in
+``reproduce/rivals.md``.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from sklearn.base import clone
 
 from privet.domain import Domain, OneHot
 from privet.mechanisms.shaped import size_in_span
-from privet.models.featured import Standardize
+from privet.models.featured import FULL_LENGTH, Standardize
 from privet.models.inputs import declared_classes
 from privet.models.whiten import worth_whitening
 from privet.privacy.budget import as_budget
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 
 #: What whitening is worth: about as much as noise smaller by this factor.
 GAIN = 1.5
+#: Noise over rows from which on gradient descent is better than objective perturbation: with two
+#: classes, and with more.
+LARGE_NOISE = (0.005, 0.02)
 #: The mean square of a number that is uniform between -1 and 1.
 UNIFORM = 1.0 / 3.0
 
@@ -55,6 +61,17 @@ def preparation_for(model: PrivateLinearClassifier, n: int, d: int) -> Standardi
     if worth_whitening(budget, n, d + bool(model.fit_intercept)):
         found["whiten"] = unit / GAIN
     return min(found, key=lambda way: found[way])
+
+
+def mechanism_for(model: PrivateLinearClassifier, n: int, d: int) -> str:
+    """Where the noise goes, for rows that are prepared as ``model.standardize`` says."""
+    way = model.standardize
+    known = model.center is not None or model.public_rows is not None
+    left_open = model.noise == "auto" and model.regularization == "auto" and not known
+    if way not in FULL_LENGTH or not left_open or not as_budget(model.budget).allows_gaussian:
+        return "objective"
+    limit = LARGE_NOISE[len(declared_classes(model.classes)) > 2]
+    return "gradient" if _noise(model, "unit", n, d) > limit * n else "objective"
 
 
 def _noise(model: PrivateLinearClassifier, way: Standardize | None, n: int, d: int) -> float:

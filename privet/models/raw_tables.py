@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline
 from privet.errors import DataError, DeclarationError
 from privet.ledger.charge import check_ledger, check_unit, for_persons
 from privet.models.encoder import SchemaEncoder
+from privet.models.preparation import mechanism_for
 from privet.models.row_wise import Promised, Scored, Trainable, parted
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
@@ -46,7 +47,8 @@ def fit_table(model: Model, schema: Schema, table: Any) -> Model:
         (``privet.models.row_wise``). The budget is for whom the schema protects: a row, or a
         person with all the rows that count. Classes come from the schema, and the intercept is
         dropped where the encoded columns hold a constant already, which saves its noise.
-        ``standardize="auto"`` of a linear model becomes what its ``preparation`` says.
+        ``standardize="auto"`` of a linear model becomes what its ``preparation`` says, and
+        ``mechanism="auto"`` what is best with it (``privet/models/preparation.py``).
     schema : Schema
         What is public about the table.
     table :
@@ -139,13 +141,19 @@ def for_schema(model: Unfitted, schema: Schema, *, stepped: bool = False) -> Unf
 
 
 def prepared_for(model: Any, n: int, d: int) -> Any:
-    """The unfitted model with ``standardize="auto"`` settled for this many rows and columns."""
+    """The unfitted model with what is "auto" settled for this many rows and columns.
+
+    Whoever says how rows are prepared has the objective perturbed, which intervals need.
+    """
     if getattr(model, "standardize", None) != "auto":
         return model
     chosen = model.preparation(n, d)
     if chosen is not None and getattr(model, "takes_domain", False):
         model.set_params(domain=None)  # prepared rows are not in it any more
-    return model.set_params(standardize=chosen)
+    model.set_params(standardize=chosen)
+    if model.mechanism == "auto":
+        model.set_params(mechanism=mechanism_for(model, n, d))
+    return model
 
 
 def _refuse_another(inside: Schema | None, given: Schema) -> None:

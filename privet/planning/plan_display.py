@@ -47,7 +47,7 @@ def facts(plan: PlanNumbers) -> dict[str, Any]:
             "model": type(declared.model).__name__,
             "loss": declared.loss,
             "classes": declared.classes,
-            "mechanism": declared.model.mechanism,
+            "mechanism": plan.design.event.mechanism,
             "noise": declared.model.noise,
             "regularization": declared.model.regularization,
             "norm_bound": declared.norm_bound,
@@ -130,7 +130,7 @@ def _title(plan: PlanNumbers) -> str:
         columns += " and an intercept"
     return (
         f"Plan for {declared.n:,} rows, {columns}, {declared.classes} classes: {declared.loss} "
-        f"loss, {declared.model.mechanism} perturbation, {declared.budget}"
+        f"loss, {plan.design.event.mechanism} perturbation, {declared.budget}"
     )
 
 
