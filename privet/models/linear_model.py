@@ -171,8 +171,7 @@ class PrivateLinearModel(Displayed, InformedModel):
         cheap for logistic loss alone.
         """
         return self.noise != "laplace" and (
-            self.mechanism_name != "objective"
-            or self._loss(count).jacobian_family == "logistic"
+            self.mechanism_name != "objective" or self._loss(count).jacobian_family == "logistic"
         )
 
     # -- releasing -----------------------------------------------------------------------------
