@@ -11,7 +11,7 @@ standard deviation ``r`` relative to that curvature, lengths grow by about
 
     1 + (p/2) r^2,   and never beyond what the regularizer alone allows
 
-which was fitted on half of the cells of ``reproduce/interval_grid.py``. Two things follow from it:
+which was read off a few settings (``reproduce/interval_grid.py``). Two things follow from it:
 the fit's share of one budget, for the shortest intervals, and a refusal where noise would make them
 more than ``MOST_WIDENING`` times longer than an exact matrix would, or be ``MOST_NOISE`` times the
 curvature. What the table then really has is judged by the released matrices (``plausible``).
