@@ -19,11 +19,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from privet.audit.attacks import Finding, WeightedTable, allows_opposite_rows
 from privet.audit.domain_attack import worst_domain_loss
 from privet.audit.exact import worst_loss
-from privet.audit.profile import POINTS, densities, pairs
+from privet.audit.profile import densities, pairs
 from privet.audit.replay import (
     MakeRows,
     door,
@@ -81,7 +82,7 @@ def shift_claim(curve: Curve) -> float:
     return math.sqrt(2.0 * curve.rho) if isinstance(curve, GaussianCurve) else curve.pure
 
 
-def _designs(mechanism: Mechanism, m: int) -> Iterator[Design]:
+def designs_over_ridges(mechanism: Mechanism, m: int) -> Iterator[Design]:
     """Designs over the whole range of regularization, where the budget allows one."""
     rows, center = CROWD_ROWS[mechanism.name], mechanism.center
     if center is not None:  # of as many numbers as these rows need
@@ -98,7 +99,7 @@ def _losses(mechanism: Mechanism) -> list[Finding]:
     found = []
     signed = allows_opposite_rows(mechanism.loss)
     domain = mechanism.domain
-    for design in _designs(mechanism, 2 if domain is None else domain.columns):
+    for design in designs_over_ridges(mechanism, 2 if domain is None else domain.columns):
         event = design.event
         if event.mechanism == "objective" and event.noise == "gaussian":
             return []  # unbounded: see the profile
@@ -116,25 +117,42 @@ def _losses(mechanism: Mechanism) -> list[Finding]:
 
 
 def _divergences(mechanism: Mechanism) -> list[Finding]:
+    """Of Gaussian noise in the objective; in two columns where the output is then small enough.
+
+    One column leaves two rows no freedom: either moves the gradient by half of what it could.
+    """
     profile, renyi = [], []
     signed = allows_opposite_rows(mechanism.loss)
-    columns = 1 if mechanism.domain is None else mechanism.domain.columns
-    for design in list(_designs(mechanism, columns))[1::2]:
+    columns = 2 // mechanism.loss.scores
+    if mechanism.name != "objective" or mechanism.domain is not None or not columns:
+        return []
+    for design in list(designs_over_ridges(mechanism, columns))[1::2]:
         curve = design.event.curves[0]
-        if not isinstance(curve, JacobianCurve) or design.parameters not in POINTS:
+        if not isinstance(curve, JacobianCurve | GaussianCurve):
             return []
-        for pair in pairs(design, signed=signed)[::4]:
+        shift = design.risk.gradient_difference / design.main.scale
+        k = design.risk.row_curvature / (design.n * design.risk.regularization)
+        for pair in pairs(design, signed=signed)[::3]:
             both = densities(design, pair, reach=2.0)
-            for epsilon in (0.5 * curve.shift, curve.shift + math.log1p(curve.k)):
+            for epsilon in (0.5 * shift, shift + math.log1p(k)):
                 delta = both.hockey_stick(epsilon)
                 sentence = f"Delta by quadrature at epsilon = {epsilon:.3g}."
                 least = delta.value - delta.error
-                profile.append(Finding("profile", least, curve.delta(epsilon), sentence))
+                profile.append(Finding("profile", least, _delta(curve, epsilon), sentence))
             order = both.renyi(2.0)
             sentence = "Renyi divergence of order 2 by quadrature."
             claim = min(curve.renyi(2.0), 2.0 * curve.zcdp)
             renyi.append(Finding("Renyi", order.value - order.error, claim, sentence))
     return [max(part, key=_ratio) for part in (profile, renyi) if part]
+
+
+def _delta(curve: JacobianCurve | GaussianCurve, epsilon: float) -> float:
+    """The curve's profile; of a Gaussian mechanism ``Phi(D/2 - e/D) - exp(e) Phi(-D/2 - e/D)``."""
+    if isinstance(curve, JacobianCurve):
+        return curve.delta(epsilon)
+    shift = math.sqrt(2.0 * curve.rho)
+    near, far = (float(ndtr(sign * 0.5 * shift - epsilon / shift)) for sign in (1.0, -1.0))
+    return near - math.exp(epsilon) * far
 
 
 def _ratio(finding: Finding) -> float:

@@ -8,6 +8,10 @@ many it has no power, and the tests of ``samplers.py`` on recovered noise take i
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
@@ -29,6 +33,26 @@ def epsilon_lower_bound(first: Array, second: Array, false_alarm: float = FALSE_
     two tables and with the interesting tail on either side.
     """
     chosen, kept = ([part[start::2] for part in (first, second)] for start in (0, 1))
+    return _chosen_event(chosen[0], chosen[1], false_alarm).bound(kept[0], kept[1], false_alarm)
+
+
+@dataclass(frozen=True)
+class TailEvent:
+    """``sign s > threshold``, and which of the two sides makes it more probable."""
+
+    threshold: float
+    sign: float
+    order: int
+
+    def bound(self, first: Array, second: Array, false_alarm: float) -> float:
+        """A lower bound on epsilon from draws that did not choose the event."""
+        sides, at = (self.sign * first, self.sign * second), np.array([self.threshold])
+        return float(_bounds(sides[self.order], sides[1 - self.order], at, false_alarm)[0])
+
+
+def _chosen_event(first: Array, second: Array, false_alarm: float) -> TailEvent:
+    """The event whose bound would be largest on these draws."""
+    chosen = first, second
     best = (-np.inf, 0.0, 1.0, 0)
     for sign in (1.0, -1.0):
         both = np.concatenate(chosen)
@@ -40,8 +64,46 @@ def epsilon_lower_bound(first: Array, second: Array, false_alarm: float = FALSE_
             i = int(np.argmax(bounds))
             best = max(best, (float(bounds[i]), float(thresholds[i]), sign, order))
     _, threshold, sign, order = best
-    one = np.array([threshold])
-    return float(_bounds(sign * kept[order], sign * kept[1 - order], one, false_alarm)[0])
+    return TailEvent(threshold, sign, order)
+
+
+@dataclass(frozen=True)
+class WatchedBound:
+    """What was certified, from how many draws a side, and with which confidence."""
+
+    epsilon: float
+    draws: int
+    confidence: float
+
+
+def watched_bound(
+    draw: Callable[[int, int], Array],
+    *,
+    most: int,
+    enough: float,
+    false_alarm: float,
+    tell: Callable[[WatchedBound], None] = lambda bound: None,
+) -> WatchedBound:
+    """A certified lower bound on epsilon that looks at every doubling and stops when it is enough.
+
+    ``draw(side, k)`` gives the statistic of ``k`` releases from table 0 or 1. The first sixteenth
+    chooses the event and is not counted. Every look has its share of the false-alarm rate, so the
+    largest of their bounds holds with the stated confidence, wherever one stops.
+    """
+    part = max(most // 16, 50)
+    event = _chosen_event(draw(0, part), draw(1, part), false_alarm)
+    looks = max(math.ceil(math.log2(most / part)), 1) + 1
+    kept = [np.empty(0), np.empty(0)]
+    best = WatchedBound(0.0, part, 1.0 - false_alarm)
+    for look in range(looks):
+        more = part if look == 0 else len(kept[0])
+        kept = [np.concatenate([old, draw(side, more)]) for side, old in enumerate(kept)]
+        found = event.bound(kept[0], kept[1], false_alarm / looks)
+        best = WatchedBound(max(best.epsilon, found), part + len(kept[0]), 1.0 - false_alarm)
+        tell(best)
+        if best.epsilon >= enough:
+            break
+    return best
 
 
 def _bounds(first: Array, second: Array, thresholds: Array, false_alarm: float) -> Array:

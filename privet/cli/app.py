@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from privet._version import __version__
 from privet.cli import (
+    audit_commands,
     demo,
     doctor,
     export_command,
@@ -144,6 +145,7 @@ for part in (
     statement_commands,
     doctor,
     verify_commands,
+    audit_commands,
     sign,
     serve_commands,
     export_command,

@@ -61,7 +61,7 @@ def statement(
     if out is not None and out.suffix.lower() in PAGES and html is None and not json:
         out, html = None, out  # what the name asks for
     if html is not None:
-        _refuse_unless_page("--html", html)
+        refuse_unless_page("--html", html)
     if out is not None and out.suffix.lower() in NOT_TEXT:
         raise typer.BadParameter(
             f"a statement is text or a page, not {out.suffix}: end --out in .txt or .html. A "
@@ -74,7 +74,7 @@ def statement(
     _write_statement(found, out=out, html=html, json=json, force=force)
 
 
-def _refuse_unless_page(option: str, place: Path) -> None:
+def refuse_unless_page(option: str, place: Path) -> None:
     """Refuse to write a page under a name that other programs would open as something else."""
     if place.suffix.lower() not in PAGES:
         raise typer.BadParameter(
@@ -181,7 +181,7 @@ def report(
     privacy.
     """
     target = model.with_suffix(".html") if out is None else out
-    _refuse_unless_page("--out", target)
+    refuse_unless_page("--out", target)
     free_place(target, force=force)
     put(target, page_of(model, intervals, evaluation), force=force)
     if json:

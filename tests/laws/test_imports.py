@@ -77,7 +77,7 @@ ROOMS: dict[str, set[str]] = {
     "kernels": BELOW_MODELS | {"features", "models", "answers"},
     "store": BELOW_USES,
     "datasets": BELOW_MODELS,
-    "audit": BELOW_USES,
+    "audit": BELOW_USES | {"evaluation", "inference", "tuning"},
     "evaluation": BELOW_USES,
     "inference": BELOW_USES | {"planning"},
     "planning": BELOW_USES,

@@ -1,0 +1,252 @@
+"""Everything that Privet attacks itself with, in one run: what ``privet audit`` shows.
+
+    mechanisms    the whole battery, for every mechanism, law of noise and loss
+    releases      replayed sensitivity of models, pipelines, intervals, evaluations and searches
+    boxes         certified lower bounds on epsilon from releases alone
+    probes        last bits, and noise of other processes
+
+An audit can refute a promise and never prove it; each number is beside what it may be at most.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from privet.audit.attacks import Finding, Pair, allows_opposite_rows
+from privet.audit.battery import audit_mechanism, designs_over_ridges, shift_claim
+from privet.audit.black_box import WatchedBound
+from privet.audit.cases import AuditCase, audit_cases
+from privet.audit.doors import BOXES, EPSILON, through_fit, through_many_draws
+from privet.audit.exact import Worst, worst_loss
+from privet.audit.precision import precision_findings, process_finding
+from privet.audit.release_replay import (
+    MODELS,
+    SEARCHES,
+    replayed_evaluation,
+    replayed_intervals,
+    replayed_model,
+    replayed_search,
+)
+from privet.errors import DeclarationError, quietly
+from privet.mechanisms import Design
+
+#: checks of the battery that compare an exact divergence with the budget
+EXACT = ("exact loss", "profile", "Renyi")
+Tell = Callable[[str], None]
+Watch = Callable[[WatchedBound], None]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long an audit may take."""
+
+    draws: int  # releases behind each test of noise
+    bits: int  # releases behind each test of last bits
+    box: int  # most releases a side through the many-draws door
+    fits: int  # most fits a side
+
+
+FULL = Effort(draws=5000, bits=5000, box=400_000, fits=16_000)
+SHORT = Effort(draws=1000, bits=1000, box=100_000, fits=250)
+
+
+@dataclass(frozen=True)
+class CaseAudited:
+    """What the battery found about one mechanism with one noise and one loss."""
+
+    case: AuditCase
+    findings: tuple[Finding, ...]
+
+    def share(self, *checks: str) -> float | None:
+        """The largest measured over allowed of these checks; None where none applies."""
+        shares = [one.measured / one.allowed for one in self.findings if one.check in checks]
+        return max(shares, default=None)
+
+    @property
+    def surprise(self) -> float:
+        """The least probable test of noise, in powers of ten."""
+        return max((one.measured for one in self.findings if one.random), default=0.0)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was found."""
+        return all(one.passed for one in self.findings)
+
+
+@dataclass(frozen=True)
+class BoxAudited:
+    """What was certified of a black box that claims ``epsilon``."""
+
+    name: str
+    bound: WatchedBound
+    epsilon: float
+
+    @property
+    def passed(self) -> bool:
+        """A bound above the claim would refute it, with the bound's confidence."""
+        return self.bound.epsilon <= self.epsilon
+
+
+@dataclass(frozen=True)
+class AuditWitness:
+    """The neighbors that an exact attack found worst, for drawing."""
+
+    case: AuditCase
+    design: Design
+    worst: Worst
+    claim: float
+
+    @property
+    def pair(self) -> Pair:
+        """The two tables and the output at which they differ most."""
+        return self.worst.pair
+
+
+@dataclass
+class AuditResult:
+    """All that was found, and how long it took."""
+
+    cases: list[CaseAudited] = field(default_factory=list)
+    replays: list[Finding] = field(default_factory=list)
+    boxes: list[BoxAudited] = field(default_factory=list)
+    probes: list[Finding] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether no attack succeeded."""
+        parts: tuple[Iterable[Any], ...] = (self.cases, self.replays, self.boxes, self.probes)
+        return all(one.passed for part in parts for one in part)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "passed": self.passed,
+            "seconds": round(self.seconds, 1),
+            "mechanisms": [
+                {
+                    **dict(zip(NAMES, one.case.names, strict=True)),
+                    "exact": one.share(*EXACT),
+                    "replay": one.share("replay"),
+                    "gap": one.share("gap charged", "gap reached"),
+                    "noise_surprise": one.surprise,
+                    "passed": one.passed,
+                }
+                for one in self.cases
+            ],
+            "replays": [_finding(one) for one in self.replays],
+            "black_boxes": [
+                {
+                    "name": one.name,
+                    "epsilon": one.epsilon,
+                    "certified": one.bound.epsilon,
+                    "confidence": one.bound.confidence,
+                    "draws": one.bound.draws,
+                    "passed": one.passed,
+                }
+                for one in self.boxes
+            ],
+            "probes": [_finding(one) for one in self.probes],
+        }
+
+
+NAMES = ("mechanism", "noise", "loss", "budget")
+
+
+def _finding(one: Finding) -> dict[str, Any]:
+    return {
+        "check": one.check,
+        "what": one.sentence,
+        "measured": one.measured,
+        "allowed": one.allowed,
+        "passed": one.passed,
+    }
+
+
+def subjects() -> list[str]:
+    """What can be audited by name: mechanisms, and models."""
+    mechanisms = dict.fromkeys(case.mechanism.name for case in audit_cases())
+    models = dict.fromkeys(name.partition(",")[0] for name in (*MODELS, *SEARCHES))
+    return ["all", *mechanisms, *models, "intervals", "evaluation"]
+
+
+def run_audit(
+    what: str = "all", *, quick: bool = False, tell: Tell = lambda told: None
+) -> AuditResult:
+    """Attack ``what``, or everything; ``tell`` hears what is being done."""
+    if what not in subjects():
+        raise DeclarationError(
+            f"{what!r} cannot be audited. Choose one of {', '.join(subjects())}."
+        )
+    start, result, effort = time.monotonic(), AuditResult(), SHORT if quick else FULL
+    for case in audit_cases(what, quick=quick):
+        tell(f"{case}")
+        found = audit_mechanism(case.mechanism, draws=effort.draws)
+        result.cases.append(CaseAudited(case, tuple(found)))
+        result.probes += precision_findings(case, effort.bits)
+    for name, replay in _replays(what):
+        tell(f"replay of {name}")
+        result.replays += replay()
+    for name, box in _boxes(what, effort):
+        tell(f"black box: {name}")
+
+        def watch(bound: WatchedBound, name: str = name) -> None:
+            tell(f"black box: {name}, at least {bound.epsilon:.3f} from {bound.draws:,} draws")
+
+        result.boxes.append(BoxAudited(name, box(watch), EPSILON))
+    if what == "all":
+        tell("noise of other processes")
+        result.probes.append(process_finding())
+    result.seconds = time.monotonic() - start
+    return result
+
+
+def _replays(what: str) -> Iterator[tuple[str, Callable[[], Iterable[Finding]]]]:
+    for name in MODELS:
+        if what in ("all", name.partition(",")[0]):
+            yield name, partial(_one, replayed_model, name)
+    for name in SEARCHES:
+        if what in ("all", name):
+            yield name, partial(_one, replayed_search, name)
+    if what in ("all", "intervals"):
+        yield "intervals", partial(_one, replayed_intervals)
+    if what in ("all", "evaluation"):
+        yield "evaluation", replayed_evaluation
+
+
+def _one(replay: Callable[..., Finding], *names: str) -> list[Finding]:
+    return [replay(*names)]
+
+
+def _boxes(what: str, effort: Effort) -> Iterator[tuple[str, Callable[[Watch], WatchedBound]]]:
+    for name in BOXES:
+        if what in ("all", name.partition(",")[0]):
+            yield f"{name}, many draws", partial(through_many_draws, name, effort.box)
+    if what in ("all", "LinearSVC"):
+        yield "LinearSVC.fit", partial(through_fit, effort.fits)
+
+
+def witnesses(result: AuditResult) -> list[AuditWitness]:
+    """The worst neighbors of the two-class cases in two columns with spherical Laplace noise."""
+    found = []
+    for one in result.cases:
+        mechanism = one.case.mechanism
+        if one.case.kind != "laplace" or mechanism.loss.scores != 1:
+            continue
+        with quietly():
+            signed = allows_opposite_rows(mechanism.loss)
+            tried = [
+                AuditWitness(
+                    one.case,
+                    design,
+                    worst_loss(design, signed=signed),
+                    shift_claim(design.event.curves[0]),
+                )
+                for design in designs_over_ridges(mechanism, 2)
+            ]
+        found.append(max(tried, key=lambda each: each.worst.loss / each.claim))
+    return found

@@ -1,0 +1,197 @@
+"""Sensitivity replayed for whole releases: models, pipelines, intervals, evaluations, searches.
+
+The same random words are drawn for two neighboring tables, and the distance of what comes out is
+held against what was declared. A fit is replayed through what its earlier stages released, so that
+only the fit itself differs; its table has rows that are far too long, and a row that stands alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from privet._types import Array
+from privet.audit.attacks import Finding
+from privet.audit.cases import short
+from privet.audit.replay import declared_distance
+from privet.domain import Box, OneHot
+from privet.errors import quietly
+from privet.evaluation import Evaluation, evaluate
+from privet.kernels import KernelLogisticRegression, KernelSVC
+from privet.mechanisms.matrix import SecondMoments, half_vector
+from privet.models.large_margin import LargeMarginGaussian
+from privet.models.linear import LinearSVC, LogisticRegression
+from privet.models.row_wise import last_of
+from privet.privacy import ZCDP, Budget, PureDP
+from privet.randomness import InsecureSeed
+from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
+
+ROWS, COLUMNS, SEED = 240, 3, 7
+Labels = NDArray[np.int_]
+Table = tuple[Array, Labels]
+ONE, ROOT = PureDP(1.0), ZCDP(0.5)
+_DOMAIN = [Box(1, 0.6), OneHot(2, 0.5)]
+_POINTS = np.linspace(-0.5, 0.5, 6 * COLUMNS).reshape(6, COLUMNS)
+
+
+def people(classes: int, seed: int = 0) -> Table:
+    """Rows around the unit ball, some of them far outside, and labels that can be learned."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(ROWS, COLUMNS)) * rng.choice([0.3, 0.6, 2.0], size=(ROWS, 1))
+    scores = x @ rng.normal(size=(COLUMNS, classes)) + 0.3 * rng.normal(size=(ROWS, classes))
+    return x, scores.argmax(axis=1)
+
+
+def alone(classes: int) -> Table:
+    """One long row, and nothing that speaks against it."""
+    x = np.zeros((ROWS, COLUMNS))
+    x[0, 0] = 3.0
+    return x, np.arange(ROWS) % classes
+
+
+def pairs_of_tables(classes: int) -> Iterator[tuple[Table, Table]]:
+    """Tables with the first row replaced: turned round, relabeled, both, or far away."""
+    away = np.array([5.0, -3.0, 1.0])
+    for x, y in (people(classes), alone(classes)):
+        for row, label in ((-x[0], y[0]), (x[0], y[0] + 1), (-x[0], y[0] + 1), (away, y[0] + 1)):
+            other, labels = x.copy(), y.copy()
+            other[0], labels[0] = row, label % classes
+            yield (x, y), (other, labels)
+
+
+def farthest(released: Callable[[Table], Array], classes: int, order: int = 2) -> float:
+    """The largest distance of what neighbors release under the same random words."""
+    return max(
+        float(np.linalg.norm(np.ravel(released(first) - released(second)), ord=order))
+        for first, second in pairs_of_tables(classes)
+    )
+
+
+#: Every kind of model, by the name that an audit shows.
+MODELS: dict[str, tuple[Any, int]] = {
+    "LogisticRegression": (LogisticRegression(ONE), 2),
+    "LogisticRegression, rho": (LogisticRegression(ROOT), 2),
+    "LogisticRegression, output": (LogisticRegression(ONE, mechanism="output"), 2),
+    "LogisticRegression, domain": (LogisticRegression(ONE, domain=_DOMAIN), 2),
+    "LogisticRegression, three classes": (LogisticRegression(ONE), 3),
+    "LogisticRegression, weighted": (LogisticRegression(ONE, class_weight={0: 1.0, 1: 3.0}), 2),
+    "LogisticRegression, standardized": (
+        LogisticRegression(ROOT, standardize="private", column_bounds=(-2.0, 2.0)),
+        2,
+    ),
+    "LogisticRegression, whitened": (LogisticRegression(ROOT, standardize="whiten"), 2),
+    "LinearSVC": (LinearSVC(ONE, norm_bound=2.0), 2),
+    "LinearSVC, three classes": (LinearSVC(ONE), 3),
+    "LinearSVC, smoothed hinge": (LinearSVC(ONE, loss="smooth_hinge"), 2),
+    "LargeMarginGaussian": (LargeMarginGaussian(ROOT), 3),
+    "KernelSVC": (KernelSVC(ONE, public_points=_POINTS), 2),
+    "KernelLogisticRegression": (KernelLogisticRegression(ROOT, public_points=_POINTS), 2),
+    "pipeline": (make_pipeline(Normalizer(), LinearSVC(ONE)), 2),
+}
+
+
+def replayed_model(name: str) -> Finding:
+    """The distance of fits on neighbors, seen through what one fit's stages released."""
+    model, classes = MODELS[name]
+    with quietly():
+        fitted = clone(model)
+        last: Any = last_of(fitted)
+        last.set_params(classes=list(range(classes)), insecure_seed=SEED)
+        fitted.fit(*people(classes))
+
+        def theta(found: Table) -> Array:
+            x = fitted[:-1].transform(found[0]) if fitted is not last else found[0]
+            seen = last.revisit(x, found[1])
+            return np.asarray(seen.mechanism.perturb(seen.rows, seen.design, InsecureSeed(SEED)))
+
+        far = farthest(theta, classes)
+        design = last.planned(ROWS, last.n_features_in_, last.classes_).design
+    return Finding("replay", far, declared_distance(design), f"{name}.")
+
+
+def replayed_search(name: str) -> Finding:
+    """The chosen model's distance, where neighbors choose the same candidate."""
+    kind, more = SEARCHES[name]
+    candidates = [{"norm_bound": 1.0}, {"norm_bound": 0.9}]
+    base, shares = LogisticRegression(classes=[0, 1]), [0.0]
+    with quietly():
+        for seed in range(SEED, SEED + 3):  # which part the row falls in is the seed's choice
+            for tables in pairs_of_tables(2):
+                first, second = (
+                    kind(base, candidates, ONE, insecure_seed=seed, **more).fit(*table)
+                    for table in tables
+                )
+                if second.best_index_ != first.best_index_:
+                    continue
+                best = first.best_estimator_
+                rows = int(first.guarantee_.constants["fit"]["n"])
+                design = best.planned(rows, COLUMNS, best.classes_).design
+                apart = float(np.linalg.norm(second.best_estimator_.coef_ - best.coef_))
+                shares.append(apart / declared_distance(design))
+    told = f"{name}, the chosen model."
+    return Finding("replay", max(shares), 1.0, told)
+
+
+_PUBLIC = people(2, seed=1)
+SEARCHES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "PartitionSearch": (PartitionSearch, {"validation": 60}),
+    "RandomStoppingSearch": (RandomStoppingSearch, {"validation": 60}),
+    "PublicSearch": (PublicSearch, {"validation": _PUBLIC}),
+}
+
+
+def replayed_intervals() -> Finding:
+    """The two matrices at one released model, in units of their sensitivity."""
+    with quietly():
+        model = LogisticRegression(ONE, classes=[0, 1], insecure_seed=SEED).fit(*people(2))
+        seen = model.revisit(*people(2))
+        theta = seen.mechanism.perturb(seen.rows, seen.design, InsecureSeed(SEED))
+        moments = SecondMoments(seen.design.risk, ONE, SEED)
+        design = moments.design(ROWS, seen.rows.m)
+
+        def released(found: Table) -> Array:
+            pair = moments.run(model.revisit(*found).rows, theta, design)
+            unit, eta = pair.weighing.sensitivity, pair.weighing.eta
+            both = half_vector(pair.hessian) * eta, half_vector(pair.covariance)
+            return np.concatenate(both) / unit
+
+        far = farthest(released, 2)
+    grid = math.ldexp(math.sqrt(design.noise.dimension), design.exponent)
+    told = "intervals, both matrices."
+    return Finding("replay", far, design.event.sensitivity + grid, told)
+
+
+def replayed_evaluation() -> list[Finding]:
+    """The tables of counts, in the norm of their noise."""
+    found = []
+    with quietly():
+        model = LogisticRegression(ONE, classes=[0, 1]).fit(*people(2, seed=2))
+        for budget in (ONE, ROOT):
+
+            def measured(table: Table, budget: Budget = budget) -> Evaluation:
+                return evaluate(
+                    model,
+                    *table,
+                    budget=budget,
+                    measures=("confusion", "calibration"),
+                    insecure_seed=SEED,
+                    training_rows=False,
+                )
+
+            example = measured(people(2))
+            for part, name in zip(example.guarantee.event.parts, example.counts, strict=True):
+
+                def counts(table: Table, name: str = name) -> Array:
+                    return np.asarray(measured(table).counts[name], dtype=np.float64)
+
+                far = farthest(counts, 2, order=1 if budget is ONE else 2)
+                told = f"evaluation, {name}, {short(budget)}."
+                found.append(Finding("replay", far, part.sensitivity, told))
+    return found
