@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-service test-spark browser check bench format clean lock oldest sbom
+.PHONY: help demo test test-service test-spark browser check audit bench dist format clean lock oldest sbom
 
 help:
 	@echo "make demo     every step on synthetic data: schema, model, statement, report"
@@ -21,8 +21,10 @@ help:
 	@echo "make test-service   the service with killed workers, made-up requests and a browser"
 	@echo "make browser  install Chromium from the system's packages, where that is possible"
 	@echo "make check    formatting, lint, strict types and tests: what a change must pass"
+	@echo "make audit    attack every mechanism and release, and every planted bug: docs/audit.md"
 	@echo "make bench    time the minimizers beside scikit-learn"
 	@echo "make format   rewrite the code in the project's format"
+	@echo "make dist     wheel and source archive, built twice and compared byte for byte"
 	@echo "make sbom     list every package of an installation in dist/sbom.cdx.json (CycloneDX)"
 	@echo "make lock     choose the versions that the tests run with anew: requirements/*.lock"
 	@echo "make oldest   some tests with the oldest versions that pyproject.toml admits"
@@ -55,6 +57,9 @@ check: $(VENV)/.dev
 	@echo "types"; $(BIN)/mypy
 	@echo "tests"; $(MAKE) --no-print-directory test
 
+audit: $(VENV)/.dev
+	@$(ONE_THREAD) $(BIN)/python -m reproduce.full_audit
+
 bench: $(VENV)/.dev
 	@set -e; for file in benchmarks/[!_]*.py; do \
 		echo "$$file"; $(ONE_THREAD) $(BIN)/python "$$file"; done
@@ -62,6 +67,9 @@ bench: $(VENV)/.dev
 format: $(VENV)/.dev
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+dist: | $(VENV)/.tools
+	@$(TOOLS)/python deploy/rebuild.py dist
 
 # What is installed with every extra, by name, version and hash; the tools stay out of .venv.
 sbom: requirements/all.lock | $(VENV)/.tools
@@ -109,7 +117,8 @@ $(VENV)/.pip:
 TOOLS := $(VENV)/tools/bin
 $(VENV)/.tools: | $(VENV)/.pip
 	@$(PYTHON) -m venv $(VENV)/tools
-	@$(TOOLS)/python -m pip --disable-pip-version-check -qq install 'uv>=0.9' 'cyclonedx-bom>=7'
+	@$(TOOLS)/python -m pip --disable-pip-version-check -qq install 'uv>=0.9' 'cyclonedx-bom>=7' \
+		'build>=1.2' 'setuptools>=77'
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/.pip

@@ -24,7 +24,7 @@ from privet.rows.inside import in_domain
 
 EPSILON, ROWS, RIDGE = 1.0, 10, 10.0
 #: a bound is below the true epsilon but for this probability
-FALSE_ALARM = 0.01
+FALSE_ALARM = 0.001
 #: share of epsilon at which a box has shown enough
 ENOUGH = 0.95
 Tell = Callable[[WatchedBound], None]

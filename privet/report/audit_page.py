@@ -66,7 +66,7 @@ def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
                     one.name,
                     f"{one.epsilon:g}",
                     f"{one.bound.epsilon:.3f}",
-                    f"{one.bound.confidence:.0%}",
+                    f"{one.bound.confidence:.1%}",
                     f"{one.bound.draws:,}",
                     _verdict(one.passed),
                 )
