@@ -1,9 +1,9 @@
 """``make dist``: the wheel and the source archive, built twice and equal to the last byte.
 
 The source archive is packed by setuptools and then written again with what differs between two
-machines taken out: the order of files, their times, owners and modes. The wheel is built from it and
-written again in the same way. Times are SOURCE_DATE_EPOCH, by default that of the last commit. So
-whoever has the commit can build the published files and compare their SHA-256.
+machines taken out: the order of files, their times, owners and modes. The wheel is built from it
+and written again in the same way. Times are SOURCE_DATE_EPOCH, by default that of the last commit.
+So whoever has the commit and the same setuptools can build the files and compare their SHA-256.
 
     python deploy/rebuild.py dist
 """
@@ -88,6 +88,7 @@ def _again_zip(path: Path) -> None:
 
 
 def main() -> None:
+    """Build twice, compare, and keep one."""
     place = Path(sys.argv[1])
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         first, second = (built(Path(folder)) for folder in (one, two))

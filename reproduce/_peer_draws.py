@@ -1,4 +1,4 @@
-"""Fits of diffprivlib's logistic regression on one of two neighboring tables, for ``peer_audit.py``.
+"""Fits of diffprivlib's logistic regression on one of two neighbors, for ``peer_audit.py``.
 
 Runs in the peer's own environment: ``python _peer_draws.py SIDE FITS OUT``. Nothing of Privet is
 imported, and nothing of the peer is changed: its public ``fit`` is called, and ``coef_`` is read.
@@ -24,6 +24,7 @@ def table(side: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main() -> None:
+    """Fit and keep the coefficients."""
     from diffprivlib.models import LogisticRegression
 
     warnings.simplefilter("ignore")

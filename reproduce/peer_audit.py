@@ -1,11 +1,12 @@
-"""The black box on a peer: diffprivlib 0.6.6 with scikit-learn 1.7.2, and Privet in the same setting.
+"""The black box on a peer, diffprivlib 0.6.6 with scikit-learn 1.7.2, and on Privet beside it.
 
-Both libraries are asked for logistic regression with epsilon = 1 on rows of norm at most 100, without
-an intercept, at one and the same ridge; Privet may raise it, and says so. Two neighboring tables of ten rows differ in one row: as long
-as allowed in the first, zero in the second. Only released coefficients are looked at; the event is
-"close to zero", its width is chosen by draws that are not counted afterwards.
+Both libraries are asked for logistic regression with epsilon = 1 on rows of norm at most 100,
+without an intercept, at one and the same ridge; Privet may raise it, and says so. Two neighboring
+tables of ten rows differ in one row: as long as allowed in the first, zero in the second. Only
+released coefficients are looked at; the event is "close to zero", and its width is chosen by draws
+that are not counted afterwards.
 
-    python reproduce/peer_audit.py [--fits 10000] [--peer FOLDER]
+    python -m reproduce.peer_audit [--fits 10000] [--peer FOLDER]
 
 The peer is installed into an environment of its own (FOLDER, by default beside the other temporary
 files) and is skipped by name where it cannot be had. The page is ``peer_audit.md``.
@@ -32,12 +33,13 @@ FALSE_ALARM = 0.01
 
 PAGE = """# The black box on a peer
 
-Made by `python reproduce/peer_audit.py` ({fits:,} fits a side, the operating system's or the library's own
-source of noise, no seed).
+Made by `python -m reproduce.peer_audit` ({fits:,} fits a side, each library's own source of noise,
+no seed).
 
-Logistic regression, epsilon = {epsilon:g}, rows of norm at most {norm:g}, ten rows, no intercept, the same ridge
-(`C = {c:.3g}`). The neighbors differ in one row: as long as allowed, or zero. Event: the coefficient is close to
-zero. The bound is Clopper and Pearson's, on draws that did not choose the event.
+Logistic regression, epsilon = {epsilon:g}, rows of norm at most {norm:g}, ten rows, no intercept,
+the same ridge (`C = {c:.3g}`). The neighbors differ in one row: as long as allowed, or zero. Event:
+the coefficient is close to zero. The bound is Clopper and Pearson's, on draws that did not choose
+the event.
 
 | library | claimed epsilon | certified: at least (99 %) | verdict |
 |---|---|---|---|
@@ -46,16 +48,17 @@ zero. The bound is Clopper and Pearson's, on draws that did not choose the event
 ## What is wrong
 
 Chaudhuri, Monteleoni and Sarwate (2011, Algorithm 2) assume rows of norm at most 1 and charge
-`2 log(1 + c/(n Lam))` for the Jacobian, `c` the bound on the loss's curvature. A row of norm `R` has curvature
-`c R^2`. diffprivlib's `mechanisms/vector.py` computes `function_sensitivity * data_sensitivity / alpha`,
-that is `c R/(n Lam)`: one factor `R` too few. For `data_norm` above 1 too little is charged, the more the longer
-rows may be; here a row's curvature makes outputs near zero up to {jacobian:.1f} times as probable
-(log {log:.2f}), while the whole epsilon is {epsilon:g}. For `data_norm <= 1` the same line charges too much, and
-protects.
+`2 log(1 + c/(n Lam))` for the Jacobian, `c` the bound on the loss's curvature. A row of norm `R`
+has curvature `c R^2`. diffprivlib's `mechanisms/vector.py` computes
+`function_sensitivity * data_sensitivity / alpha`, that is `c R/(n Lam)`: one factor `R` too few.
+For `data_norm` above 1 too little is charged, the more the longer rows may be; here a row's
+curvature makes outputs near zero up to {jacobian:.1f} times as probable (log {log:.2f}), while the
+whole epsilon is {epsilon:g}. For `data_norm <= 1` the same line charges too much, and protects.
 
-Privet charges `c R^2` (`privet/mechanisms/objective.proof.md`). At this ridge the Jacobian alone would cost more than
-epsilon; Privet raises the ridge to what its theorem needs, with a warning (`calibration="exact"` refuses). The same slip is one of its planted bugs, "R for
-R^2", which its own audit and `privet verify` both find ([planted bugs](../docs/planted-bugs.md)).
+Privet charges `c R^2` (`privet/mechanisms/objective.proof.md`). At this ridge the Jacobian alone
+would cost more than epsilon; Privet raises the ridge to what its theorem needs, with a warning
+(`calibration="exact"` refuses). The same slip is one of its planted bugs, "R for R^2", which its
+own audit and `privet verify` both find ([planted bugs](../docs/planted-bugs.md)).
 """
 
 
@@ -108,6 +111,7 @@ def certified(draws: list[np.ndarray]) -> float:
 
 
 def main() -> None:
+    """Audit both, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fits", type=int, default=10_000)
     parser.add_argument("--peer", type=Path, default=Path(tempfile.gettempdir()) / "privet-peer")

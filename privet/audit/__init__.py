@@ -8,12 +8,14 @@ samplers                 distribution tests, on noise and on the noise behind re
 black_box                lower bounds on epsilon from draws alone
 battery                  all checks on one minimizer
 descent_replay           all checks on private gradient descent
+cases, release_replay, doors, precision, full_audit
+                         all of it on every mechanism and release: ``privet audit``
 """
 
 from privet._moved import old_names
 from privet.audit.attacks import Attacks, Finding, Pair, WeightedTable
 from privet.audit.battery import audit_mechanism
-from privet.audit.black_box import epsilon_lower_bound
+from privet.audit.black_box import WatchedBound, epsilon_lower_bound, watched_bound
 from privet.audit.descent_replay import audit_descent
 from privet.audit.exact import Worst, climb, worst_loss
 from privet.audit.samplers import check_noise
@@ -22,6 +24,7 @@ __all__ = [
     "Attacks",
     "Finding",
     "Pair",
+    "WatchedBound",
     "WeightedTable",
     "Worst",
     "audit_descent",
@@ -29,6 +32,7 @@ __all__ = [
     "check_noise",
     "climb",
     "epsilon_lower_bound",
+    "watched_bound",
     "worst_loss",
 ]
 

@@ -49,7 +49,8 @@ def audit(
     else:
         for part in audit_tables(result):
             typer.echo(part.title)
-            table([head.capitalize() for head in part.heads], part.rows)
+            heads, rows = part.narrow()
+            table([head.capitalize() for head in heads], rows)
             typer.echo()
         found = "no attack succeeded" if result.passed else "AN ATTACK SUCCEEDED"
         facts([("Audit", f"{found}, {result.seconds:.0f} seconds")])

@@ -14,11 +14,18 @@ import numpy as np
 
 from privet._version import __version__
 from privet.audit.exact import noise_vector
-from privet.audit.full_audit import EXACT, AuditResult, AuditWitness, CaseAudited, witnesses
+from privet.audit.full_audit import (
+    EXACT,
+    NAMES,
+    AuditResult,
+    AuditWitness,
+    CaseAudited,
+    witnesses,
+)
 from privet.report.pictures import COLORS, axes_of, inline
 from privet.statement.writers import rendered
 
-HEADS = ("mechanism", "noise", "loss", "budget", "exact", "replay", "gap", "tests", "verdict")
+HEADS = (*NAMES, "exact", "replay", "gap", "tests", "verdict")
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,14 @@ class AuditTable:
     told: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    def narrow(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and rows for a terminal, the names of a case in one column."""
+        if self.heads != HEADS:
+            return [*self.heads], [[*row] for row in self.rows]
+        names = len(NAMES)
+        rows = [[", ".join(row[:names]), *row[names:]] for row in self.rows]
+        return ["case", *self.heads[names:]], rows
 
 
 def audit_tables(result: AuditResult) -> Iterator[AuditTable]:

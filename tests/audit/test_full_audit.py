@@ -5,22 +5,28 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from privet._types import Array, Targets
 from privet.audit import doors, full_audit
 from privet.audit.attacks import Finding
 from privet.audit.black_box import WatchedBound, watched_bound
 from privet.audit.cases import AuditCase, audit_cases
 from privet.audit.full_audit import EXACT, run_audit, subjects
 from privet.audit.precision import precision_findings, process_finding
-from privet.audit.release_replay import MODELS, replayed_model
+from privet.audit.release_replay import replayed_model
 from privet.errors import DeclarationError
+from privet.grid import round_to_grid
 from privet.losses import HuberHinge
-from privet.mechanisms import MECHANISMS, Mechanism
+from privet.mechanisms import Design, Mechanism, OutputPerturbation
+from privet.models import row_view
 from privet.privacy import PureDP
+from privet.randomness import Randomness
 from privet.report.audit_page import audit_markdown, audit_page
+from privet.rows import ArrayRows, Rows
 from tests.cli.people import run
 from tests.planted.bugs import HalfSensitivity
 
@@ -51,8 +57,10 @@ def test_the_exact_loss_reaches_the_budget_and_no_more(quick: full_audit.AuditRe
     assert quick.passed
     for one in quick.cases:
         exact, replay = one.share(*EXACT), one.share("replay")
-        assert exact is not None and 0.9 <= exact <= 1.0 + 1e-9, str(one.case)
-        assert replay is not None and replay <= 1.0 + 1e-9
+        assert exact is not None
+        assert 0.9 <= exact <= 1.0 + 1e-9, str(one.case)
+        assert replay is not None
+        assert replay <= 1.0 + 1e-9
 
 
 def test_table_page_and_json_say_the_same(quick: full_audit.AuditResult) -> None:
@@ -106,28 +114,28 @@ def test_looks_share_the_false_alarm_rate() -> None:
     assert [one.draws for one in told] == sorted(one.draws for one in told)
 
 
-class OffTheGrid(MECHANISMS["output"]):  # type: ignore[misc]
+class OffTheGrid(OutputPerturbation):
     """Forgets to round."""
 
-    def perturb_many(self, rows, design, randomness, k):  # type: ignore[no-untyped-def]
+    def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
         found = super().perturb_many(rows, design, randomness, k)
-        return found + 2.0 ** (design.exponent - 3)
+        return np.asarray(found + 2.0 ** (design.exponent - 3))
 
 
-class EvenSteps(MECHANISMS["output"]):  # type: ignore[misc]
+class EvenSteps(OutputPerturbation):
     """Rounds to every second step of the grid that it names."""
 
-    def perturb_many(self, rows, design, randomness, k):  # type: ignore[no-untyped-def]
+    def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
         found = super().perturb_many(rows, design, randomness, k)
-        return np.ldexp(np.rint(np.ldexp(found, -design.exponent - 1)), design.exponent + 1)
+        return round_to_grid(found, design.exponent + 1)
 
 
 def test_last_bits_are_seen() -> None:
     found = {}
-    for kind in (MECHANISMS["output"], OffTheGrid, EvenSteps):
+    for kind in (OutputPerturbation, OffTheGrid, EvenSteps):
         case = AuditCase(kind(HuberHinge(), PureDP(1.0)), "laplace")
         found[kind] = {one.check: one.passed for one in precision_findings(case, 400)}
-    assert found[MECHANISMS["output"]] == {"grid": True, "last bits": True}
+    assert found[OutputPerturbation] == {"grid": True, "last bits": True}
     assert not found[OffTheGrid]["grid"]
     assert not found[EvenSteps]["last bits"]
 
@@ -137,22 +145,15 @@ def test_processes_share_no_noise() -> None:
 
 
 @pytest.mark.parametrize("name", ["LinearSVC", "LogisticRegression, standardized", "pipeline"])
-def test_whole_models_are_replayed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_models_are_replayed(name: str) -> None:
     found = replayed_model(name)
     assert 0.1 < found.measured / found.allowed <= 1.0
-    if name == "LinearSVC":  # a model whose rows are not clipped moves further than it declares
-        from privet.models import row_view
-        from tests.planted.bugs import unclipped_rows
-
-        monkeypatch.setattr(row_view, "checked_rows", _unclipped(unclipped_rows))
-        assert not replayed_model(name).passed
-    assert name in MODELS
 
 
-def _unclipped(make):  # type: ignore[no-untyped-def]
-    def rows(x, targets, *, norm_bound, constant=None, domain=None):  # type: ignore[no-untyped-def]
-        del domain
-        wide = x if constant is None else np.column_stack([x, np.full(len(x), constant)])
-        return make(wide, targets, norm_bound=norm_bound)
+def test_a_model_whose_rows_are_not_clipped_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unclipped(x: Array, targets: Targets, *, constant: float, **_: Any) -> Rows:
+        return ArrayRows(np.column_stack([x, np.full(len(x), constant)]), targets)
 
-    return rows
+    monkeypatch.setattr(row_view, "checked_rows", unclipped)
+    monkeypatch.setattr(row_view, "tell_clipped", lambda rows: None)
+    assert not replayed_model("LinearSVC").passed
