@@ -13,7 +13,6 @@ from pathlib import Path
 from privet.audit.full_audit import run_audit
 from privet.report.audit_page import audit_markdown
 from tests.planted.bugs import PLANTED
-from tests.planted.table import findings
 
 PAGE = Path(__file__).parents[1] / "docs" / "audit.md"
 HEADER = """# What the attacks on Privet found
@@ -41,11 +40,12 @@ it could.
 
 def main() -> None:
     """Attack, and write what was found."""
-    caught = {name: findings(bug) for name, bug in PLANTED.items()}
+    caught = {name: bug.findings() for name, bug in PLANTED.items()}
     result = run_audit(tell=lambda told: print(told, file=sys.stderr, flush=True))
     planted = ["## Planted bugs", "", "| bug | caught by |", "|---|---|"]
     for name, found in caught.items():
-        planted.append(f"| {name} | {', '.join(one.check for one in found) or 'NOTHING'} |")
+        checks = ", ".join(dict.fromkeys(one.check for one in found))
+        planted.append(f"| {name} | {checks or 'NOTHING'} |")
     head = HEADER.format(seconds=time.process_time())
     PAGE.write_text("\n".join([head + audit_markdown(result), *planted, ""]), encoding="utf-8")
     missed = [name for name, found in caught.items() if not found]

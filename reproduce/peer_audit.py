@@ -128,7 +128,8 @@ def main() -> None:
     for name, draws in libraries.items():
         bound = certified([draws(side) for side in (0, 1)])
         verdict = "**refuted**" if bound > EPSILON else "not refuted"
-        rows.append(f"| {name} | {EPSILON:g} | {bound:.2f} | {verdict} |")
+        shown = f"{bound:.2f}" if bound > 0.0 else "nothing"
+        rows.append(f"| {name} | {EPSILON:g} | {shown} | {verdict} |")
         print(rows[-1], flush=True)
     jacobian = 1.0 + 0.25 * NORM**2 / RIDGE
     page = PAGE.format(

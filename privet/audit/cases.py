@@ -13,7 +13,7 @@ from privet.audit.battery import CROWD_ROWS
 from privet.domain import Box, Domain, OneHot
 from privet.errors import DeclarationError, InfeasibleBudget, quietly
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
-from privet.mechanisms import MECHANISMS, Mechanism
+from privet.mechanisms import TRAINERS, GradientDescent, Trainer
 from privet.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 
 #: A number and a category: the smallest domain in which product, hull and sphere differ.
@@ -34,7 +34,7 @@ QUICK = ("logistic", "huber")
 class AuditCase:
     """One mechanism, its noise and its loss."""
 
-    mechanism: Mechanism
+    mechanism: Trainer
     kind: str
 
     @property
@@ -56,7 +56,7 @@ def short(budget: Budget) -> str:
 
 def audit_cases(only: str = "all", *, quick: bool = False) -> Iterator[AuditCase]:
     """The cases of one mechanism, or all of them."""
-    for name in sorted(CROWD_ROWS):
+    for name in (GradientDescent.name, *sorted(CROWD_ROWS)):
         if only not in ("all", name):
             continue
         for loss in LOSSES:
@@ -71,9 +71,9 @@ def _case(name: str, loss: Loss, budget: Budget, kind: Any) -> Iterator[AuditCas
     shape: dict[str, Any] = {}
     if kind in SHAPED:
         shape = {"domain": DOMAIN, "norm_bound": DOMAIN.norm}
-    mechanism = MECHANISMS[name](loss, budget, noise=kind, **shape)
     try:
         with quietly():
+            mechanism = TRAINERS[name](loss, budget, noise=kind, **shape)
             mechanism.design(60, DOMAIN.columns if shape else 2)
     except (DeclarationError, InfeasibleBudget):
         return  # no theorem has this noise for this loss, or none at this budget

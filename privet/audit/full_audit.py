@@ -20,6 +20,7 @@ from privet.audit.attacks import Finding, Pair, allows_opposite_rows
 from privet.audit.battery import audit_mechanism, designs_over_ridges, shift_claim
 from privet.audit.black_box import WatchedBound
 from privet.audit.cases import AuditCase, audit_cases
+from privet.audit.descent_replay import audit_descent
 from privet.audit.doors import BOXES, EPSILON, through_fit, through_many_draws
 from privet.audit.exact import Worst, worst_loss
 from privet.audit.precision import precision_findings, process_finding
@@ -32,10 +33,10 @@ from privet.audit.release_replay import (
     replayed_search,
 )
 from privet.errors import DeclarationError, quietly
-from privet.mechanisms import Design
+from privet.mechanisms import Design, GradientDescent, Mechanism
 
 #: checks of the battery that compare an exact divergence with the budget
-EXACT = ("exact loss", "profile", "Renyi")
+EXACT = ("exact loss", "profile", "Renyi", "transcript")
 Tell = Callable[[str], None]
 Watch = Callable[[WatchedBound], None]
 
@@ -50,7 +51,7 @@ class Effort:
     fits: int  # most fits a side
 
 
-FULL = Effort(draws=5000, bits=5000, box=400_000, fits=16_000)
+FULL = Effort(draws=5000, bits=5000, box=400_000, fits=6000)
 SHORT = Effort(draws=1000, bits=1000, box=100_000, fits=250)
 
 
@@ -185,9 +186,15 @@ def run_audit(
     start, result, effort = time.monotonic(), AuditResult(), SHORT if quick else FULL
     for case in audit_cases(what, quick=quick):
         tell(f"{case}")
-        found = audit_mechanism(case.mechanism, draws=effort.draws)
-        result.cases.append(CaseAudited(case, tuple(found)))
-        result.probes += precision_findings(case, effort.bits)
+        mechanism = case.mechanism
+        if isinstance(mechanism, Mechanism):
+            found = audit_mechanism(mechanism, draws=effort.draws)
+            result.probes += precision_findings(mechanism, effort.bits)
+            result.cases.append(CaseAudited(case, tuple(found)))
+        elif isinstance(mechanism, GradientDescent):
+            with quietly():
+                found = audit_descent(mechanism, draws=effort.draws)
+            result.cases.append(CaseAudited(case, tuple(found)))
     for name, replay in _replays(what):
         tell(f"replay of {name}")
         result.replays += replay()
@@ -235,7 +242,9 @@ def witnesses(result: AuditResult) -> list[AuditWitness]:
     found = []
     for one in result.cases:
         mechanism = one.case.mechanism
-        if one.case.kind != "laplace" or mechanism.loss.scores != 1:
+        if not isinstance(mechanism, Mechanism) or mechanism.loss.scores != 1:
+            continue
+        if one.case.kind != "laplace":
             continue
         with quietly():
             signed = allows_opposite_rows(mechanism.loss)

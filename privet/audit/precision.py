@@ -19,9 +19,9 @@ from scipy import stats
 
 from privet._types import Array
 from privet.audit.attacks import Finding, surprise
-from privet.audit.cases import AuditCase
 from privet.audit.replay import door
 from privet.errors import quietly
+from privet.mechanisms import Mechanism
 from privet.noise import NOISES
 from privet.randomness import source
 from privet.rows import checked_rows
@@ -31,9 +31,8 @@ EACH = 50  # numbers for each pattern of bits, so that the test's probabilities 
 CHILDREN = 3
 
 
-def precision_findings(case: AuditCase, draws: int) -> list[Finding]:
+def precision_findings(mechanism: Mechanism, draws: int) -> list[Finding]:
     """Grid and last bits of a mechanism's releases from two neighbors."""
-    mechanism = case.mechanism
     columns = 2 if mechanism.domain is None else mechanism.domain.columns
     with quietly():
         design = mechanism.design(ROWS, columns)

@@ -14,7 +14,7 @@ from privet._types import Array, Targets
 from privet.audit import doors, full_audit
 from privet.audit.attacks import Finding
 from privet.audit.black_box import WatchedBound, watched_bound
-from privet.audit.cases import AuditCase, audit_cases
+from privet.audit.cases import audit_cases
 from privet.audit.full_audit import EXACT, run_audit, subjects
 from privet.audit.precision import precision_findings, process_finding
 from privet.audit.release_replay import replayed_model
@@ -38,6 +38,7 @@ def test_every_mechanism_noise_and_loss_is_a_case() -> None:
     seen = {case.names[:3] for case in CASES.values()}
     margins = ("logistic", "huber", "smooth hinge")
     for loss in (*margins, "softmax", "joint huber"):
+        assert ("gradient", "gaussian", loss) in seen
         assert {("output", kind, loss) for kind in ("laplace", "gaussian")} <= seen
         shaped = ("product", "hull") if loss in margins else ("matrix laplace", "class product")
         assert {("objective", kind, loss) for kind in ("laplace", "gaussian", *shaped)} <= seen
@@ -133,8 +134,8 @@ class EvenSteps(OutputPerturbation):
 def test_last_bits_are_seen() -> None:
     found = {}
     for kind in (OutputPerturbation, OffTheGrid, EvenSteps):
-        case = AuditCase(kind(HuberHinge(), PureDP(1.0)), "laplace")
-        found[kind] = {one.check: one.passed for one in precision_findings(case, 400)}
+        probed = precision_findings(kind(HuberHinge(), PureDP(1.0)), 400)
+        found[kind] = {one.check: one.passed for one in probed}
     assert found[OutputPerturbation] == {"grid": True, "last bits": True}
     assert not found[OffTheGrid]["grid"]
     assert not found[EvenSteps]["last bits"]
