@@ -17,7 +17,7 @@ from privet.domain import Box, Domain
 from privet.errors import quietly
 from privet.losses import HuberHinge
 from privet.mechanisms import MECHANISMS, Mechanism
-from privet.models.linear import LinearSVC
+from privet.models import LinearSVC
 from privet.privacy import PureDP
 from privet.rows import checked_rows
 from privet.rows.inside import in_domain

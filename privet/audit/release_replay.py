@@ -26,8 +26,7 @@ from privet.errors import quietly
 from privet.evaluation import Evaluation, evaluate
 from privet.kernels import KernelLogisticRegression, KernelSVC
 from privet.mechanisms.matrix import SecondMoments, half_vector
-from privet.models.large_margin import LargeMarginGaussian
-from privet.models.linear import LinearSVC, LogisticRegression
+from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
 from privet.models.row_wise import last_of
 from privet.privacy import ZCDP, Budget, PureDP
 from privet.randomness import InsecureSeed
