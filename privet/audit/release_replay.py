@@ -25,9 +25,10 @@ from privet.domain import Box, OneHot
 from privet.errors import quietly
 from privet.evaluation import Evaluation, evaluate
 from privet.kernels import KernelLogisticRegression, KernelSVC
-from privet.mechanisms.matrix import SecondMoments, half_vector
+from privet.mechanisms.matrix import SecondMoments
 from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
 from privet.models.row_wise import last_of
+from privet.noise.cone_noise import half_vector
 from privet.privacy import ZCDP, Budget, PureDP
 from privet.randomness import InsecureSeed
 from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
