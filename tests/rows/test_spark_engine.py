@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,24 +60,26 @@ def test_models_agree_with_arrays_to_one_grid_step(
     assert grid_steps(one, fit_table(MODELS[name], schema_for(name), raw)) <= 1.0
 
 
-def dying_once(folder: str) -> Any:
+@dataclass(frozen=True)
+class DyingOnce:
     """A task that kills its own process the first time."""
 
-    def length(chunk: Any) -> int:
-        mark = Path(folder) / f"died-{chunk.start}"
+    folder: str
+
+    def __call__(self, chunk: Any) -> int:
+        """How many rows there are."""
+        mark = Path(self.folder) / f"died-{chunk.start}"
         if chunk.start == 0 and not mark.exists():
             mark.touch()
             os._exit(9)
         return len(chunk)
-
-    return length
 
 
 def test_a_task_whose_process_dies_is_done_again_and_counted_once(
     raw: RawStream, tmp_path: Path
 ) -> None:
     source = raw.source(ChunkEncoder(schema()))
-    assert sum(source.each(dying_once(str(tmp_path)))) == source.n
+    assert sum(source.each(DyingOnce(str(tmp_path)))) == source.n
     assert (tmp_path / "died-0").exists()
 
 
