@@ -14,7 +14,7 @@ from privet.service.refusals import Refusal
 def parsed_body(raw: bytes, fields: frozenset[str]) -> dict[str, Any]:
     """A JSON object with these fields and no others."""
     try:
-        found = json.loads(raw.decode(), parse_constant=_no_number, object_pairs_hook=_once)
+        found = _DECODER.decode(raw.decode())
     except (ValueError, RecursionError):  # also what is not UTF-8, and endless numbers
         raise Refusal(
             422,
@@ -36,6 +36,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a key that occurs twice")
     return found
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number, object_pairs_hook=_once)
 
 
 class AskedRows:

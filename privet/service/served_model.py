@@ -35,6 +35,7 @@ from privet.store import load
 
 #: One for each row: labels, and probabilities or scores where there are any.
 Told = dict[str, Any]
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 
 
@@ -216,4 +217,4 @@ def example(schema: Schema) -> dict[str, Any]:
 
 def as_json(told: Told) -> bytes:
     """A response's body."""
-    return json.dumps(told, allow_nan=False, separators=(",", ":")).encode()
+    return _ENCODER.encode(told).encode()
