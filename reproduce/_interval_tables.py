@@ -6,6 +6,7 @@
     constant     every other column hardly varies
     onehot       groups of four categories, the rarest with 3 % of the rows
     adult4       Adult's age, schooling, hours and sex by declared bounds
+    adult4box    the same, the bounds declared as a domain, whose shape pure noise then takes
     adult37      Adult as in wang2018.py: numbers by declared bounds and one-hot groups
 
 Rows are in the unit ball. In made-up tables columns beyond the fourth, and the third, have no
@@ -27,7 +28,7 @@ WEIGHTS = (3.0, -2.0, 0.0, 1.5)
 
 def population(kind: str, d: int, classes: int) -> tuple[Array, Any]:
     """Rows and class numbers."""
-    if kind == "adult4":
+    if kind in ("adult4", "adult4box"):
         return _adult4()
     if kind == "adult37":
         from wang2018 import _raw

@@ -31,6 +31,7 @@ from scipy import stats
 
 from privet import ZCDP, LinearSVC, LogisticRegression, PureDP
 from privet._types import Array
+from privet.domain import Box
 from privet.errors import InfeasibleBudget, PrivetError
 from privet.inference.confidence import _prepared
 from privet.inference.mixture import quantiles, tails
@@ -67,6 +68,8 @@ class Cell:
 
     def model(self) -> Any:
         """With its defaults."""
+        if self.data == "adult4box":
+            return LogisticRegression(insecure_seed=0, classes=range(2), domain=Box(4, 0.5))
         if self.loss == "Huber":
             return LinearSVC(insecure_seed=0)
         return LogisticRegression(
@@ -100,6 +103,7 @@ def grid() -> list[Cell]:
     for data, kind, budget in (("even", "pure", 0.5), ("adult4", "rho", 0.01)):
         d = 4 if data == "adult4" else 1
         cells.append(Cell(data, d, 1_000_000, "logistic", kind, budget, 100))
+    cells += [Cell("adult4box", 4, n, "logistic", "pure", 8.0) for n in (2000, 8000)]
     return cells
 
 

@@ -31,12 +31,12 @@ from two_matrices import TwoMatrices
 
 from privet import ZCDP, PureDP
 from privet._types import Array
+from privet.inference.mixture import quantiles
 from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty
 from privet.losses import HuberHinge, Logistic
 from privet.losses.margin import MarginLoss
 from privet.mechanisms import MECHANISMS, Design
 from privet.mechanisms.matrix import SecondMoments
-from privet.planning.bounds import quantile
 from privet.randomness import InsecureSeed
 
 RESULTS = HERE / "wang2018.json"
@@ -172,7 +172,7 @@ def half_widths(
             theta, noisy, LAM, design.n, fit, seed=i
         )
         parts = about.parts(unit)
-        out[i] = quantile(1.0 - LEVEL, parts.normal, parts.spread, design.main)
+        out[i] = quantiles(1.0 - LEVEL, parts, design.main)
     return out
 
 
