@@ -233,7 +233,7 @@ def test_coverage(options: dict[str, Any], budget: Any) -> None:
         model = model_of(regularization=LAM, **options)
         fit, found = fit_with_intervals(model, x[sample], y[sample], budget=budget, share=0.8)
         about = released_model(fit)
-        everyone = fit._rows(x, about.design.risk.loss.targets(y))
+        everyone = fit._bounded(x.shape[1])(x, about.design.risk.loss.targets(y))
         best = minimize(about.design.risk, everyone, tolerance=1e-5, start=best).certified()
         truth = found.named.directions @ best
         covered.append((found.lower <= truth) & (truth <= found.upper))
