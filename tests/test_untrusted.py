@@ -37,7 +37,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 
 #: Files that are Privet's own or the system's: templates, words, the table of mounts, own memories.
 OWN = {"statement/writers.py", "statement/facts.py", "ledger/postgres_tables.py"}
-OWN |= {"ledger/place.py", "ledger/memory.py", "_files.py"}
+OWN |= {"ledger/place.py", "ledger/memory.py", "_files.py", "service/visitor_page.py"}
 
 
 def test_every_file_from_outside_is_read_by_the_one_reader() -> None:
