@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from privet.certificate.balls import Ball, ball
+from privet.certificate.declared_rows import row_bound
 from privet.certificate.file_facts import Record
 from privet.certificate.verdicts import Number, equal, fact, stated
 
@@ -35,7 +36,7 @@ def center_number(release: str, declared: Record, kept: float) -> Iterator[Numbe
 def _length(center: Any, declared: Record, unit: bool) -> Ball:
     coef, offsets = center
     share = CONSTANT if unit else declared.get("constant", 1.0)
-    constant = ball(share) * ball(declared["norm_bound"])
+    constant = ball(share) * row_bound(declared)
     with_intercept = bool(declared["fit_intercept"])
     rows = [
         [*map(ball, row), *([ball(offset) / constant] if with_intercept else [])]

@@ -96,9 +96,9 @@ class GaussianCost(CurveCost):
         return self.variance
 
     def mu(self) -> Ball:
-        """``D = sqrt(2 rho)``, and ``2 slack (1 + D exp(D^2/8))`` (``output.proof.md``)."""
+        """``D = sqrt(2 rho)``, and ``3 slack (1 + D exp(D^2/8))`` (``output.proof.md``)."""
         D = self.shift
-        return D if self.slack <= 0 else D + 2 * self.slack * (1 + D * (D * D / 8).exp())
+        return D if self.slack <= 0 else D + 3 * self.slack * (1 + D * (D * D / 8).exp())
 
     @property
     def shift(self) -> Ball:

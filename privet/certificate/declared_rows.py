@@ -106,9 +106,7 @@ def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
     width = int(facts.header["n_features"])
     if p.get("standardize") in FULL_LENGTH:
         return DeclaredRows(_loss(facts, p, ball(0)), ball(1), width + bool(p["fit_intercept"]))
-    bound, blocks = ball(p["norm_bound"]), _blocks(p.get("domain"))
-    if blocks:
-        bound = total(block.longest for block in blocks).sqrt()
+    bound, blocks = row_bound(p), _blocks(p.get("domain"))
     if p.get("features") is not None:
         bound, width = _map_norm(p["features"]), int(facts.header["arrays"]["coef_"][1])
     constant = _constant(p)
@@ -118,6 +116,12 @@ def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
         if p["fit_intercept"]:
             blocks = (*blocks, DeclaredBlock(1, constant * bound, hot=True))
     return DeclaredRows(_loss(facts, p, constant), norm, width + bool(p["fit_intercept"]), blocks)
+
+
+def row_bound(p: Record) -> Ball:
+    """The norm bound of the features: declared, or that of the declared domain."""
+    blocks = _blocks(p.get("domain"))
+    return total(block.longest for block in blocks).sqrt() if blocks else ball(p["norm_bound"])
 
 
 def _blocks(domain: Record | None) -> tuple[DeclaredBlock, ...]:

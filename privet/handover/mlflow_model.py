@@ -66,7 +66,7 @@ def write_mlflow(released: HandedModel, out: Path, *, replace: bool) -> None:
             pip_requirements=[f"privet[cli]=={__version__}"],
             metadata={
                 "sha256": released.digest,
-                "promise": str(released.last.guarantee_.budget),
+                "promise": released.last.guarantee_.promise,
                 "statement": released.statement,
             },
         )

@@ -17,16 +17,17 @@ def model_card(facts: Facts, guarantee: Guarantee, name: str, digest: str) -> st
         import yaml
     except ImportError as error:
         raise MissingExtra("A card needs PyYAML, the extra 'cli'.") from error
+    kind = ["differential-privacy", guarantee.budget.kind] if facts.private else []
     front: dict[str, Any] = {
         "library_name": "privet",
         "model_name": name,
         "pipeline_tag": "tabular-classification",
-        "tags": ["differential-privacy", guarantee.budget.kind, "tabular"],
+        "tags": [*kind, "tabular"],
         "privacy": {
             "private": facts.private,
             "promise": facts.headline,
             "unit": guarantee.unit,
-            "parameters": dict(guarantee.budget.facts()),
+            "parameters": dict(guarantee.budget.facts()) if facts.private else {},
         },
         "sha256": digest,
         "privet": __version__,

@@ -65,7 +65,7 @@ class InformedModel(FeaturedModel):
                 "the center of the regularization, made without the rows as asserted by the user"
             )
         if self.public_rows is not None:
-            told.append("the public rows for whitening, of nobody in the table, as asserted")
+            told.append("the rows for whitening are public, as asserted: they are not protected")
         return told
 
     def __sklearn_clone__(self) -> Self:

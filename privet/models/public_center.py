@@ -21,6 +21,12 @@ from privet.losses.multiclass import sum_zero_basis
 
 def declared_center(center: Any) -> tuple[Array, Array]:
     """Coefficients (rows, columns) and offsets (rows,) of a model or of a pair."""
+    guarantee = getattr(center, "guarantee_", None)
+    if guarantee is not None and not guarantee.private:
+        raise DeclarationError(
+            "center is a model that is not private, so what is made with it would not be either. "
+            "Give a private release, or coefficients that come from public rows."
+        )
     rule = getattr(center, "linear_rule", None)  # Privet's own; others have the columns' weights
     try:
         if rule is not None:

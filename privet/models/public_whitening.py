@@ -1,8 +1,8 @@
 """Whitening by public rows: the matrix that a fifth of the budget would buy, for nothing.
 
-``public_rows=`` are rows of nobody in the private table, with the same columns and without labels:
-an earlier table, a published sample, another hospital's. The whitening matrix is made of them and
-released as it is. A few hundred are enough for tens of columns; how like the private rows they are
+``public_rows=`` are rows that may be published, with the same columns and without labels: a sample
+that a statistics office published, made-up rows. They get no protection at all: the whitening
+matrix is made of them and released as it is, with a digest of them. A few hundred are enough for tens of columns; how like the private rows they are
 decides how much they help, and no promise depends on it.
 """
 

@@ -150,7 +150,7 @@ class GaussianCurve(Curve):
         shift = math.sqrt(2.0 * self.rho)
         if self.slack == 0.0:
             return shift
-        return shift + 2.0 * self.slack * (1.0 + shift * math.exp(min(shift**2 / 8.0, 600.0)))
+        return shift + 3.0 * self.slack * (1.0 + shift * math.exp(min(shift**2 / 8.0, 600.0)))
 
     def epsilon(self, delta: float) -> float:
         """The exact profile of the Gaussian mechanism, inverted."""

@@ -120,6 +120,11 @@ class Guarantee:
         return self.event.theorem
 
     @property
+    def promise(self) -> str:
+        """The budget in words, or that nothing is promised."""
+        return str(self.budget) if self.private else "nothing: not private"
+
+    @property
     def private(self) -> bool:
         """False where a seed or an unproved calibration voids the promise."""
         return self.event.private

@@ -68,7 +68,8 @@ class RawStream:
         """The table in units, encoded where they are read."""
         units, width = self._units(encoder), encoder.schema.width
         places = tuple((unit.start, unit.rows) for unit in units)
-        return Source(self.engine.placed(units, width), places, width, self.engine)
+        handles, computed = self.engine.placed(units, width), self.path is None
+        return Source(handles, places, width, self.engine, computed)
 
     def _units(self, encoder: ChunkEncoder) -> list[Unit]:
         path = self.path

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._types import Codes, Flags, Targets
-from privet.errors import DataError
+from privet.errors import DataError, DeclarationError
 from privet.rows.blas import one_thread
 from privet.rows.chunks import (
     CHANGED,
@@ -51,6 +51,7 @@ class Source:
     places: tuple[tuple[int, int], ...]
     d: int
     engine: Engine
+    computed: bool = False  # anew in each pass: nothing but the caller's word fixes the order
     passes: int = 0
     goal: float | None = None
     reached: float | None = None
@@ -117,10 +118,19 @@ class Source:
         thin = Thin(stride)
         handles = self.engine.derived(self.handles, [thin] * len(self.places), keep=True)
         places = tuple(thin.place(*place) for place in self.places)
-        return Source(handles, places, self.d, self.engine)
+        return Source(handles, places, self.d, self.engine, self.computed)
 
     def chosen(self, flags: Flags) -> Source:
-        """The rows that ``flags`` (n) choose, in the order of the table."""
+        """The rows that ``flags`` (n) choose, in the order of the table.
+
+        Parts are disjoint only while a number means the same row, so a table that is computed anew
+        in each pass, whose order may change unseen, is not divided.
+        """
+        if self.computed:
+            raise DeclarationError(
+                "Rows of a DuckDB or Polars table cannot be divided into parts: it may be computed "
+                "in another order each time. Write it to a Parquet file and pass that."
+            )
         chosen, number = [], 0
         for start, rows in self.places:
             mine = flags[start : start + rows]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from privet._checks import number_between
 from privet._files import canonical
 from privet.answers.ledger_answers import KeyUsed, LedgerAnswers
 from privet.features.named import kernel_from_json
@@ -27,7 +28,8 @@ class ServedAnswers(Served):
         kept = answers.kept
         super().__init__(kept.name, kept.digest, kept.schema, kept.guarantee, answers.ledger)
         self.dataset = kept.dataset
-        self.answers, self.step = answers, step
+        # without a step the time of an answer would tell what the proof hides
+        self.answers, self.step = answers, number_between("step", step, 0.01, 60.0)
         self._rows = AskedRows(kept.schema, rows)
         self._classes: list[Any] = np.asarray(kept.declarations["classes"]).tolist()
         event, kernel = kept.row_guarantee.event, kernel_from_json(kept.declarations["kernel"])

@@ -129,7 +129,7 @@ class Service:
         served = self.find(request)
 
         def asked() -> bytes:
-            found = {"model": served.name, "promise": str(served.guarantee.budget)}
+            found = {"model": served.name, "promise": served.guarantee.promise}
             return as_json({**found, **served.left(), "account": served.account()})
 
         return Response(await run_in_threadpool(asked), media_type=JSON)
