@@ -62,10 +62,13 @@ class InformedModel(FeaturedModel):
         told = []
         if self.center is not None:
             told.append(
-                "the center of the regularization, made without the rows as asserted by the user"
+                "the center of the regularization: public, or released and paid for before, as asserted "
+                "by the user"
             )
         if self.public_rows is not None:
-            told.append("the rows for whitening are public, as asserted: they are not protected")
+            told.append(
+                "the public rows for whitening, which nothing protects, as asserted by the user"
+            )
         return told
 
     def __sklearn_clone__(self) -> Self:

@@ -75,8 +75,8 @@ class LogisticRegression(PrivateLinearClassifier):
     column_bounds : (low, high), two numbers or two lists, default None
         Declared ranges of the columns for ``standardize``; values outside are clipped to them.
     public_rows : array of shape (k, d) or None, default None
-        Rows that may be published, without labels, for ``standardize="whiten"``: directions are made alike by
-        them, at no cost to the budget and under every kind of budget.
+        Rows that may be published, without labels, for ``standardize="whiten"``: directions are
+        made alike by them, at no cost to the budget and under every kind of budget.
     ledger : Ledger or None, default None
         Where the fit is charged. Without one the guarantee covers this one fit.
     dataset : str or None, default None

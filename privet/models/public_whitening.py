@@ -2,8 +2,9 @@
 
 ``public_rows=`` are rows that may be published, with the same columns and without labels: a sample
 that a statistics office published, made-up rows. They get no protection at all: the whitening
-matrix is made of them and released as it is, with a digest of them. A few hundred are enough for tens of columns; how like the private rows they are
-decides how much they help, and no promise depends on it.
+matrix is made of them and released as it is, with a digest of them. A few hundred are enough for
+tens of columns; how like the private rows they are decides how much they help, and no promise
+depends on it.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from privet import (
     load,
     plan,
 )
+from privet.domain import Box
 from privet.errors import DeclarationError
 from privet.losses import Logistic
 from privet.mechanisms import TRAINERS, ObjectivePerturbation
@@ -135,3 +136,24 @@ def test_plans_and_intervals_are_for_a_ridge_around_zero() -> None:
         plan(n=500, d=3, budget=1.0, center=CENTER)
     with quiet(), pytest.raises(DeclarationError, match="no intervals for a model with a center"):
         confidence_intervals(LogisticRegression(1.0, center=CENTER).fit(X, Y), X, Y, budget=1.0)
+
+
+def test_a_model_that_is_not_private_is_no_center() -> None:
+    x, y = people()
+    with quiet():
+        seeded = LogisticRegression(1.0, insecure_seed=3).fit(x, y)
+    with pytest.raises(DeclarationError, match="not private"):
+        LogisticRegression(1.0, center=seeded).fit(x, y)
+
+
+def test_verify_knows_the_constant_beside_a_domain(tmp_path: Path) -> None:
+    pytest.importorskip("flint")
+    from privet.certificate.recompute import recompute
+
+    x, y = people()
+    center = (np.array([[1.0, 2.0, -1.0]]), np.array([0.7]))
+    model = LogisticRegression(1.0, domain=Box(3, 2.0), center=center).fit(x, y)
+    model.save(tmp_path / "model.privet")
+    numbers = recompute(tmp_path / "model.privet")
+    assert "length of the center" in {number.name for number in numbers}
+    assert all(number.holds is not False for number in numbers)

@@ -112,7 +112,7 @@ def _schema(model: Any) -> Any:
 def test_captions_speak_of_at_most_only_where_the_noise_is_not_known(kind: str) -> None:
     model = KINDS[kind]()
     told = coefficients(ReportedModel(model)).caption
-    assert ("at most" in told) is (model.mechanism == "objective")
+    assert ("at most" in told) is (model.mechanism != "output")
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

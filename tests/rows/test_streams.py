@@ -324,3 +324,12 @@ def test_passes_are_told_with_speed_and_gradient_norm(folder: Path) -> None:
 def test_a_seed_warns_here_too(folder: Path) -> None:
     with pytest.warns(SeededNoise):
         fit_table(LogisticRegression(1.0, insecure_seed=1), schema(), folder)
+
+
+def test_a_table_that_is_computed_anew_is_not_divided(arrow: pa.Table, tmp_path: Path) -> None:
+    """Its order may change between two passes, and the parts of a search would overlap."""
+    pq.write_table(arrow, tmp_path / "rows.parquet")
+    plan = pl.scan_parquet(tmp_path / "rows.parquet")
+    search, declared = MODELS["partition search"], schema_for("partition search")
+    with pytest.raises(DeclarationError, match="Parquet"):
+        fit_table(search, declared, stream(plan))
