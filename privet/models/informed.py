@@ -62,8 +62,8 @@ class InformedModel(FeaturedModel):
         told = []
         if self.center is not None:
             told.append(
-                "the center of the regularization: public, or released and paid for before, as asserted "
-                "by the user"
+                "the center of the regularization: public, or released and paid for before, as "
+                "asserted by the user"
             )
         if self.public_rows is not None:
             told.append(
