@@ -201,7 +201,7 @@ def test_random_charges_on_sqlite() -> None:
         run_state_machine_as_test(
             lambda: Charges(f"sqlite:///{Path(folder) / str(next(numbers))}.db"),
             settings=settings(
-                max_examples=25,
+                max_examples=10,
                 stateful_step_count=20,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
