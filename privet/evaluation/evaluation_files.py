@@ -7,12 +7,20 @@ first version had none.
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from privet._checks import is_number, number_between
 from privet._untrusted import SEAL, parsed_json, read_whole, unsealed
 from privet.errors import DataError
-from privet.evaluation.released_evaluation import FORMAT, VERSION, Evaluation, Measure
+from privet.evaluation.released_evaluation import (
+    ERRORS,
+    FORMAT,
+    R_SQUARED,
+    VERSION,
+    Evaluation,
+    Measure,
+)
 from privet.privacy.guarantee import guarantee_from_json
 
 #: as files were before they carried their digest; read, never written
@@ -45,7 +53,7 @@ def evaluation_from_json(record: Any) -> Evaluation:
         found = Evaluation(
             n=int(record["n"]),
             level=number_between("level", record["level"], 0.5, 0.9999),
-            measures=tuple(_measure(each) for each in record["measures"]),
+            measures=tuple(_measure(each, record["classes"]) for each in record["measures"]),
             counts={str(name): _counts(table) for name, table in record["counts"].items()},
             classes=tuple(record["classes"]),
             guarantee=guarantee_from_json(record["guarantee"]),
@@ -67,7 +75,7 @@ def _counts(table: Any) -> list[Any]:
     return [each if is_number(each) else _counts(each) for each in table]
 
 
-def _measure(record: dict[str, Any]) -> Measure:
+def _measure(record: dict[str, Any], classes: list[Any]) -> Measure:
     told = record["estimate"]
     found = Measure(
         str(record["measure"]),
@@ -76,6 +84,18 @@ def _measure(record: dict[str, Any]) -> Measure:
         float(record["lower"]),
         float(record["upper"]),
     )
-    if not 0.0 <= found.lower <= found.upper <= 1.0:
+    low, high = _range(found.measure, classes)
+    if not low <= found.lower <= found.upper <= high:
         raise ValueError("not an interval")
     return found
+
+
+def _range(measure: str, classes: list[Any]) -> tuple[float, float]:
+    """What a measure can be: a share, an error in the target's units, or R^2, which has no floor.
+
+    The classes of a regression are the ends of its target's interval.
+    """
+    if measure in ERRORS:
+        low, high = classes
+        return 0.0, float(high) - float(low)
+    return (-sys.float_info.max if measure == R_SQUARED else 0.0), 1.0

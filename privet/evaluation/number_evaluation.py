@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 from privet._types import Array, Targets
 from privet.errors import DataError
-from privet.evaluation.released_evaluation import Evaluation, Measure
+from privet.evaluation.released_evaluation import ERRORS, R_SQUARED, Evaluation, Measure
 from privet.mechanisms.moments import SQUARE_WEIGHT, PrivateMean, column_moments
 from privet.noise import Noise
 from privet.rows.engine import Block, Parts
@@ -122,10 +122,12 @@ def measures_of(
 
     misses = 1.0 - level
     low, high = error(share, square - share**2, misses).interval(n, misses)
-    told = [Measure("mean absolute error", OF, width * share, width * max(low, 0.0), width * high)]
-    ends = error(square, fourth - square**2, misses).interval(n, misses)
-    roots = [width * math.sqrt(max(end, 0.0)) for end in (square, *ends)]
-    told.append(Measure("RMSE", OF, *roots))
+    told = [_in_units(ERRORS[0], share, low, high, width)]
+    low, high = error(square, fourth - square**2, misses).interval(n, misses)
+    # an RMSE is never below the mean absolute error; an interval made longer covers no less
+    root = max(math.sqrt(max(square, 0.0)), share)
+    ends = math.sqrt(max(low, 0.0)), max(math.sqrt(max(high, 0.0)), root)
+    told.append(_in_units(ERRORS[1], root, *ends, width))
     # R^2 needs both: each at half of the misses. The spread's noise is that of two released means,
     # and a squared deviation is at most one, so its variance is at most the spread's.
     low, high = error(square, fourth - square**2, misses / 2.0).interval(n, misses / 2.0)
@@ -135,8 +137,14 @@ def measures_of(
     best = 1.0 - max(low, 0.0) / wide
     estimate = None if thin <= 0.0 else min(max(1.0 - square / spread, worst), best)
     if math.isfinite(worst):  # a spread that noise hides says nothing about R^2
-        told.append(Measure("R^2", OF, estimate, worst, min(best, 1.0)))
+        told.append(Measure(R_SQUARED, OF, estimate, worst, min(best, 1.0)))
     return tuple(told)
+
+
+def _in_units(name: str, value: float, low: float, high: float, width: float) -> Measure:
+    """Shares of the width as an error in the target's units: no error is beyond the width."""
+    shares = [min(max(float(share), 0.0), 1.0) for share in (value, low, high)]
+    return Measure(name, OF, *(width * share for share in shares))
 
 
 def evaluated_numbers(seen: Any, budget: Any, level: float, seed: int | None) -> Evaluation:

@@ -123,6 +123,9 @@ FORMAT = "privet-evaluation"
 VERSION = 2
 #: measures that cannot be negative: near zero their intervals cover more often than the level
 AT_LEAST = ("calibration error",)
+#: measures of a regression: in the target's units, and the one that can be negative
+ERRORS = ("mean absolute error", "RMSE")
+R_SQUARED = "R^2"
 
 
 @dataclass(frozen=True)

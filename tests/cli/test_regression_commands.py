@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from privet import load
+from privet.evaluation.evaluation_files import evaluation_from_json, read_evaluation
 from tests.cli.people import misused, refused, run
 
 SCHEMA = """
@@ -74,3 +75,18 @@ def test_what_does_not_go_together_is_refused(folder: Path) -> None:
     refused(train(folder, "logistic", "--epsilon", "1"), "label is a number", "--model linear")
     misused(train(folder, "huber", "--epsilon", "1", "--class-weight", "1=2"), "a number has none")
     refused(train(folder, "huber", "--epsilon", "1", "--mechanism", "statistics"), "mechanism must")
+
+
+def test_a_paid_evaluation_is_read_again(folder: Path) -> None:
+    assert train(folder, "linear", "--epsilon", "2").exit_code == 0
+    found = folder / "found.json"
+    lines = (folder / "people.csv").read_text().splitlines()[:1_200]
+    (folder / "held.csv").write_text("\n".join(lines) + "\n")
+    names = ("evaluate", folder / "linear", folder / "held.csv", "--epsilon", "1", "--out", found)
+    told = run(*names)
+    assert told.exit_code == 0, told.output
+    record = read_evaluation(found)
+    again = evaluation_from_json(record).to_json()
+    assert again == {name: record[name] for name in again}
+    told = run("verify", found)
+    assert told.exit_code == 0, told.output

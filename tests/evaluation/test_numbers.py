@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 
 from privet import GDP, ZCDP, ApproxDP, LinearRegression, PureDP, evaluate
 from privet.errors import DataError, DeclarationError
+from privet.evaluation.evaluation_files import evaluation_from_json, read_evaluation
 from privet.evaluation.number_evaluation import COLUMNS, Residuals, measures_of, mechanism_of
 from privet.privacy import Budget
 from tests.strategies import Array, seeds
@@ -84,3 +86,33 @@ def test_what_is_refused(model: LinearRegression) -> None:
         evaluate(model, x, gaps, budget=1.0)
     with pytest.raises(DeclarationError, match="one set of measures"):
         evaluate(model, x, y, budget=1.0, measures=["accuracy"])
+
+
+@pytest.mark.parametrize("rho", [1e-5, 2.0])
+def test_a_paid_evaluation_is_read_back_from_its_file(
+    model: LinearRegression, rho: float, tmp_path: Path
+) -> None:
+    """Errors are in the target's units and R^2 may be negative; no error is beyond the width."""
+    x, y = table(3_000, 5)
+    paid = evaluate(model, x, y[::-1], budget=ZCDP(rho))
+    path = tmp_path / "e.json"
+    path.write_text(paid.dumps())
+    assert evaluation_from_json(read_evaluation(path)).measures == paid.measures
+    width = BOUNDS[1] - BOUNDS[0]
+    mae, rmse = paid.get("mean absolute error"), paid.get("RMSE")
+    assert mae.estimate is not None
+    assert rmse.estimate is not None
+    assert mae.estimate <= rmse.estimate
+    for told in (mae, rmse):
+        assert told.estimate is not None
+        assert 0.0 <= told.lower <= told.estimate <= told.upper <= width
+    if rho > 1.0:
+        assert paid.get("R^2").lower < 0.0  # targets of other rows
+
+
+def test_an_error_beyond_the_width_is_refused(model: LinearRegression) -> None:
+    x, y = table(3_000, 6)
+    record = evaluate(model, x, y, budget=1.0).to_json()
+    record["measures"][0]["upper"] = BOUNDS[1] - BOUNDS[0] + 1.0
+    with pytest.raises(DataError, match="not an evaluation"):
+        evaluation_from_json(record)
