@@ -94,12 +94,23 @@ class MeanQuery:
     columns: int
 
 
+def column_means(d: int) -> MeanQuery:
+    """Means and mean squares of ``d`` columns in [-1, 1]."""
+    return MeanQuery(2 * ball(d).sqrt(), ball(3 * d).sqrt(), 2 * d, d)
+
+
+#: What the evaluation of a regression averages: absolute error, squared error, target.
+ERROR_COLUMNS = 3
+
+
 def mean_queries(facts: FileFacts) -> list[MeanQuery]:
-    """The means that a model's declarations ask for before its fit, in their order."""
+    """The means of an evaluation, or those before a fit that the declarations ask for, in order."""
+    if facts.kind == "evaluation":
+        return [column_means(ERROR_COLUMNS)]
     p, d = facts.parameters, int(facts.header["n_features"])
     found = []
     if p.get("standardize") == "private":
-        found.append(MeanQuery(2 * ball(d).sqrt(), ball(3 * d).sqrt(), 2 * d, d))
+        found.append(column_means(d))
     if p.get("standardize") == "whiten":
         side = d + bool(p["fit_intercept"])
         found.append(MeanQuery(ball(2).sqrt(), ball(1), side * (side + 1) // 2, side))

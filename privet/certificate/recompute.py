@@ -192,7 +192,7 @@ def _flat(value: Any) -> list[float]:
 
 
 def _moments(facts: FileFacts, part: FilePart) -> Iterator[Number]:
-    if facts.kind != "model":
+    if facts.kind not in ("model", "evaluation"):
         raise Undecided("the file does not keep the declarations of these means")
     queries = mean_queries(facts)
     if part.place >= len(queries):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from privet import LinearSVC, LogisticRegression, PureDP
+from privet import ZCDP, LinearRegression, LinearSVC, LogisticRegression, PureDP, evaluate
 from privet.certificate.recompute import recompute
 from privet.certificate.verdicts import Number
+from privet.privacy import Budget
 from tests.certificate.released import (
     WRITTEN,
     Opened,
@@ -77,3 +79,22 @@ def test_an_unknown_law_is_never_accepted(
     found = recompute(opened.changed(tmp_path / "new", place, value))
     open_ones = [each for each in found if each.verdict == "undecided"]
     assert failed(found) or any("not known here" in each.why for each in open_ones)
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.5)], ids=str)
+def test_the_evaluation_of_a_regression_is_decided(budget: Budget, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-0.7, 0.7, (2_000, 2))
+    y = 5.0 + 12.0 * x[:, 0]
+    with quiet():
+        model = LinearRegression(ZCDP(2.0), target_bounds=(-20.0, 30.0)).fit(x, y)
+        paid = evaluate(model, x[:1_500], y[:1_500], budget=budget)
+    path = tmp_path / "e"
+    path.write_text(paid.dumps())
+    assert failed(recompute(path)) == []
+    assert undecided(recompute(path)) == set()
+    opened = Opened(path)
+    for name, factor in (("sensitivity", 0.99), ("scale", 0.9), ("m", 2)):
+        place = ("guarantee", "event", name)
+        changed = opened.changed(tmp_path / "c", place, opened.at(place) * factor)
+        assert failed(recompute(changed)) != [], name
