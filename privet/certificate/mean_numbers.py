@@ -188,12 +188,11 @@ def matrix_numbers(
         needed = widened(exact, grid, entries)
     told = "1 in its own units, rounding and the grid"
     yield at_least(release, "sensitivity", event["sensitivity"], needed, told, 1e-6)
-    yield from _noise(release, event, entries)
+    # in its own units the pair's sensitivity is 1 in the norm of either Laplace law
+    law = "laplace" if noise == "cone laplace" else noise
+    yield from _noise(release, {**event, "noise": law}, entries)
     kept = header["matrices"]["noise"]
-    told = "the noise of the matrices is the charged one"
-    yield fact(
-        release, "noise of the matrices", kept["scale"], kept["scale"] == event["scale"], told
-    )
+    yield _kept_noise(release, event, kept, side)
     if grid is not None and noise == "cone laplace":
         # four traces of matrices of side p are Gamma(2 p (p + 1)) together
         scale = ball(event["scale"])
@@ -207,3 +206,12 @@ def matrix_numbers(
     right = header["regularization"] == event["regularization"]
     yield fact(release, "regularization", event["regularization"], right, told)
     yield pair_number(release, event, facts)
+
+
+def _kept_noise(release: str, event: Record, kept: Record, side: int) -> Number:
+    """The matrices' noise has the charged law and scale; cone Laplace, also the matrices' side."""
+    right = kept["kind"] == event["noise"] and kept["scale"] == event["scale"]
+    if event["noise"] == "cone laplace":
+        right = right and kept["side"] == side
+    told = "the noise of the matrices is the charged one"
+    return fact(release, "noise of the matrices", kept["scale"], right, told)

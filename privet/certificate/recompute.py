@@ -95,6 +95,9 @@ def _part_numbers(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     mechanism = part.event["mechanism"]
     if mechanism not in FITS and part.event["share"] != 1.0:
         yield fact(part.name, "share", part.event["share"], False, "there is no gap to pay for")
+    if mechanism != "matrix" and part.event["noise"] == "cone laplace":
+        told = "this sensitivity is a length; cone Laplace noise is for the matrices of intervals"
+        yield fact(part.name, "noise scale", part.event["scale"], False, told)
     if mechanism in SEARCHES:
         yield from search_numbers(part.name, part.event, facts)
         yield from _chosen(facts, part)

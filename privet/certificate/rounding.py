@@ -93,7 +93,7 @@ def widened(sensitivity: Ball, exponent: int, p: int) -> Ball:
 
 def noise_scale(noise: str, sensitivity: Ball, curve: dict[str, float]) -> Ball:
     """The scale that noise on a query of this sensitivity needs for its curve."""
-    if noise in ("laplace", "cone laplace"):
+    if noise == "laplace":
         loss = curve.get("loss", 0.0)
         if not loss > 0.0:
             raise Undecided("the curve has no pure epsilon for Laplace noise")

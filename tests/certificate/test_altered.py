@@ -190,3 +190,27 @@ def test_a_curve_left_out_is_convicted(tmp_path: Path) -> None:
     place = ("guarantee", "event", "curves")
     assert convicted(opened.changed(tmp_path / "x", place, curves[:-1]))
     assert convicted(opened.changed(tmp_path / "x", place, []))
+
+
+@pytest.mark.parametrize(
+    "name", ["linear statistics pure", "logistic standardized pure", "evaluate pure"]
+)
+def test_noise_for_matrices_is_convicted_elsewhere(name: str, tmp_path: Path) -> None:
+    """Its norm is no length: with the sensitivity of lengths it would protect less."""
+    opened, lengths = Opened(files(name)[0]), ("statistics", "moments", "histogram")
+    whole, *parts = events(opened)
+    found = [each for each in parts or [whole] if opened.at((*each, "mechanism")) in lengths]
+    assert found
+    for event in found:
+        altered = opened.changed(tmp_path / "altered", (*event, "noise"), "cone laplace")
+        assert any("noise scale" in each for each in failed(recompute(altered)))
+
+
+@pytest.mark.parametrize(("fact", "value"), [("kind", "laplace"), ("side", 1), ("scale", 1.0)])
+def test_the_noise_of_the_matrices_is_the_charged_one(
+    fact: str, value: Any, tmp_path: Path
+) -> None:
+    opened = Opened(files("intervals pure")[1])
+    assert opened.at(("guarantee", "event", "noise")) == "cone laplace"
+    altered = opened.changed(tmp_path / "altered", ("matrices", "noise", fact), value)
+    assert any("noise of the matrices" in each for each in failed(recompute(altered)))
