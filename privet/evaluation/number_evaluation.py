@@ -25,6 +25,7 @@ from privet.mechanisms.moments import SQUARE_WEIGHT, PrivateMean, column_moments
 from privet.noise import Noise
 from privet.rows.engine import Block, Parts
 from privet.rows.mapped import MappedRows
+from privet.rows.streamed import StreamedLabels
 
 #: What is averaged: the absolute error, the squared error and the target.
 COLUMNS = 3
@@ -150,6 +151,11 @@ def _in_units(name: str, value: float, low: float, high: float, width: float) ->
 def evaluated_numbers(seen: Any, budget: Any, level: float, seed: int | None) -> Evaluation:
     """The evaluation of a regressor on examined rows; one charge."""
     tested, rows = seen.model, seen.rows
+    if isinstance(rows.labels, StreamedLabels):
+        raise DataError(
+            "A regression is evaluated on a table in memory, and this one is read in parts. Pass a "
+            "CSV file or a data frame of held-out rows; nothing was charged."
+        )
     bounds = (float(tested.classes[0]), float(tested.classes[1]))
     mechanism = mechanism_of(rows.budget(budget), seed)
     design = mechanism.design(rows.n)

@@ -281,13 +281,15 @@ class Evaluation:
         return sealed(self.to_json())
 
     def note(self) -> str:
-        """What the calibration error is, and which intervals cover more often than the level.
+        """What the calibration error is, which intervals cover more often, and what is left out.
 
         Returns
         -------
         str
-            Two sentences, or nothing without a calibration error.
+            A sentence or two, or nothing where there is nothing to say.
         """
+        if self.all(ERRORS[0]) and not self.all(R_SQUARED):
+            return "R^2 is left out: the noise hides how far the targets are spread."
         found = [name for name in AT_LEAST if self.all(name)]
         if not found:
             return ""

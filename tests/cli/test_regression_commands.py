@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from privet import load
+from privet import Ledger, PureDP, evaluate, load, stream
+from privet.errors import DataError
 from privet.evaluation.evaluation_files import evaluation_from_json, read_evaluation
 from tests.cli.people import misused, refused, run
 
@@ -90,3 +92,13 @@ def test_a_paid_evaluation_is_read_again(folder: Path) -> None:
     assert again == {name: record[name] for name in again}
     told = run("verify", found)
     assert told.exit_code == 0, told.output
+
+
+def test_a_table_read_in_parts_is_refused_before_the_charge(folder: Path) -> None:
+    assert train(folder, "linear", "--epsilon", "2").exit_code == 0
+    ledger = Ledger(f"sqlite:///{folder / 'budget.db'}")
+    ledger.open("held out", PureDP(1.0))
+    account: Any = {"ledger": ledger, "dataset": "held out", "training_rows": False}
+    with pytest.raises(DataError, match="in memory"):
+        evaluate(load(folder / "linear"), stream(folder / "people.csv"), budget=0.5, **account)
+    assert [entry.kind for entry in ledger.entries("held out")] == ["open"]

@@ -106,6 +106,7 @@ def test_a_paid_evaluation_is_read_back_from_its_file(
     for told in (mae, rmse):
         assert told.estimate is not None
         assert 0.0 <= told.lower <= told.estimate <= told.upper <= width
+    assert ("R^2 is left out" in str(paid)) == (rho < 1.0)
     if rho > 1.0:
         assert paid.get("R^2").lower < 0.0  # targets of other rows
 
