@@ -34,6 +34,7 @@ from privet.ledger.charge import check_ledger, check_same_ledger, check_unit
 from privet.models import Released
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.inputs import encode_labels, refuse_unsound
+from privet.models.linear_model import PrivateLinearModel
 from privet.models.model_display import refuse_published
 from privet.models.raw_tables import after_schema, carried, labeled_rows, unit
 from privet.models.row_wise import Scored, may_mix, unquoted
@@ -245,7 +246,7 @@ class EvaluatedRows:
         if (len(self.X) if shape is None else int(shape[0])) != self.n:
             raise DataError("X, y and groups must have the same number of rows.")
         last = getattr(model.last, "best_estimator_", model.last)
-        if not model.steps and isinstance(last, PrivateLinearClassifier):
+        if not model.steps and isinstance(last, PrivateLinearModel):
             unquoted(last.check_rows, self.X, WHO)
         elif issparse(self.X) or (isinstance(self.X, np.ndarray) and self.X.dtype.kind == "f"):
             refuse_unsound(self.X)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 
-from privet import GDP, ZCDP, ApproxDP, LinearRegression, PureDP, evaluate
+from privet import GDP, ZCDP, ApproxDP, Ledger, LinearRegression, PureDP, evaluate
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.evaluation_files import evaluation_from_json, read_evaluation
 from privet.evaluation.number_evaluation import COLUMNS, Residuals, measures_of, mechanism_of
@@ -117,3 +118,18 @@ def test_an_error_beyond_the_width_is_refused(model: LinearRegression) -> None:
     record["measures"][0]["upper"] = BOUNDS[1] - BOUNDS[0] + 1.0
     with pytest.raises(DataError, match="not an evaluation"):
         evaluation_from_json(record)
+
+
+def test_rows_of_another_shape_are_refused_before_the_charge(
+    model: LinearRegression, tmp_path: Path
+) -> None:
+    x, y = table(100, 7)
+    ledger = Ledger(f"sqlite:///{tmp_path / 'budget.db'}")
+    ledger.open("held out", PureDP(1.0))
+    account: Any = {"ledger": ledger, "dataset": "held out"}
+    gaps = x.astype(object)
+    gaps[0, 0] = None
+    for rows in (x[:, :1], np.hstack([x, x]), gaps):
+        with pytest.raises(DataError):
+            evaluate(model, rows, y, budget=0.5, **account)
+    assert [entry.kind for entry in ledger.entries("held out")] == ["open"]
