@@ -22,6 +22,9 @@ from privet.rows.mapped import FeatureMap
 
 #: The knee of the Huber loss where none is declared, in half widths of the target's interval.
 KNEE = 0.5
+#: A declared knee is at most this many half widths, and at least one over it: beyond, all residuals
+#: are on one side of it and its square may not be a number.
+MOST_KNEE = 1e6
 #: Noisy statistics are taken where their noise in the mean gradient, times the columns, is at most
 #: this, in half widths of the interval: then least squares itself is worth more than the smaller
 #: noise of a robust loss. A column of many is short, so that noise in its direction counts more.
@@ -36,7 +39,14 @@ class RobustRegressor(PrivateLinearRegressor):
     def _loss(self, n_classes: int) -> Loss:
         if self.knee is None:
             return HuberResidual(KNEE)
-        return HuberResidual(positive("knee", self.knee) / self._unit())
+        share = positive("knee", self.knee) / self._unit()
+        if not 1.0 / MOST_KNEE <= share <= MOST_KNEE:
+            raise DeclarationError(
+                "knee is a residual in the target's units, and this one is more than "
+                f"{MOST_KNEE:,.0f} times shorter or longer than half of target_bounds. Leave it "
+                "out, or declare one of the size of the residuals that you expect."
+            )
+        return HuberResidual(share)
 
 
 class LinearRegression(RobustRegressor):

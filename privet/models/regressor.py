@@ -10,6 +10,7 @@ were outside is told to the curator's terminal and nowhere else.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
@@ -44,6 +45,11 @@ def declared_interval(declared: Any) -> NDArray[np.float64]:
         raise DeclarationError(
             "target_bounds must be (low, high), two finite numbers with low below high: what the "
             "target can be. Declare what can be known without looking at the rows."
+        )
+    if ends[1] / 2.0 - ends[0] / 2.0 < sys.float_info.min:  # shares of it would not be numbers
+        raise DeclarationError(
+            "target_bounds are too close together for floating-point numbers. Give the target in a "
+            "smaller unit, so that its interval is longer."
         )
     return np.array(ends)
 

@@ -237,3 +237,15 @@ def test_what_is_refused(kind: Any) -> None:
         kind(ZCDP(1.0), target_bounds=(0, 200), standardize="whiten").fit(x, y)
     with pytest.raises(DeclarationError, match="mechanism must be"):
         kind(1.0, target_bounds=(0, 200), mechanism="gradient descent").fit(x, y)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 5e-324), (0.0, 1e-308), (-1e-310, 1e-310)])
+def test_bounds_whose_half_is_no_normal_number_are_refused(bounds: tuple[float, float]) -> None:
+    with pytest.raises(DeclarationError, match="too close together"):
+        HuberRegressor(1.0, target_bounds=bounds).fit(np.zeros((50, 1)), np.zeros(50))
+
+
+@pytest.mark.parametrize("knee", [1e-320, 1e-9, 1e9, 1e300])
+def test_an_absurd_knee_is_refused(knee: float) -> None:
+    with pytest.raises(DeclarationError, match="knee is a residual"):
+        HuberRegressor(1.0, target_bounds=(0, 1), knee=knee).fit(np.zeros((50, 1)), np.zeros(50))
