@@ -264,6 +264,8 @@ def evaluate(
             as_json(record)
         else:
             say(str(found))
+            if group is not None:
+                say(f"Groups: the categories of the column {group}.")
 
 
 def intervals(

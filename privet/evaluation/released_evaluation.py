@@ -126,6 +126,15 @@ AT_LEAST = ("calibration error",)
 #: measures of a regression: in the target's units, and the one that can be negative
 ERRORS = ("mean absolute error", "RMSE")
 R_SQUARED = "R^2"
+#: measures of two classes that are about the second of them
+OF_POSITIVE = (
+    "selection rate",
+    "true positive rate",
+    "false positive rate",
+    "AUC",
+    "observed frequency",
+    "calibration error",
+)
 
 
 @dataclass(frozen=True)
@@ -281,24 +290,27 @@ class Evaluation:
         return sealed(self.to_json())
 
     def note(self) -> str:
-        """What the calibration error is, which intervals cover more often, and what is left out.
+        """Which class the rates are about, what the calibration error is, what is left out.
 
         Returns
         -------
         str
-            A sentence or two, or nothing where there is nothing to say.
+            A few sentences, or nothing where no measure needs them.
         """
+        told = []
         if self.all(ERRORS[0]) and not self.all(R_SQUARED):
-            return "R^2 is left out: the noise hides how far the targets are spread."
+            told.append("R^2 is left out: the noise hides how far the targets are spread.")
+        if len(self.classes) == 2 and any(self.all(name) for name in OF_POSITIVE):
+            told.append(f"Positive class: {self.classes[1]}.")
         found = [name for name in AT_LEAST if self.all(name)]
-        if not found:
-            return ""
-        binned = self.counts.get("ranks", self.counts.get("calibration", [[]]))
-        return (
-            "Calibration error: over tenths of the probability, with the probability of a row "
-            f"rounded to the middle of one of {len(binned[0])} bins. "
-            f"The interval of the {' and the '.join(found)} covers at least that often."
-        )
+        if found:
+            binned = self.counts.get("ranks", self.counts.get("calibration", [[]]))
+            told.append(
+                "Calibration error: over tenths of the probability, with the probability of a row "
+                f"rounded to the middle of one of {len(binned[0])} bins. "
+                f"The interval of the {' and the '.join(found)} covers at least that often."
+            )
+        return " ".join(told)
 
     def headline(self) -> str:
         """What this is, in a line or two.

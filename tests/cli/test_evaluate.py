@@ -12,6 +12,7 @@ from privet._untrusted import sealed, unsealed
 from privet.cli.demo import write_table
 from privet.datasets import census_schema, census_table
 from privet.schema import Categorical
+from privet.store import load
 from tests.cli.people import CANARY, misused, refused, run
 
 
@@ -29,7 +30,18 @@ def test_it_tells_measures_with_intervals(people: Path, held_out: Path) -> None:
     assert result.exit_code == 0, result.output
     for word in ("accuracy", "confusion rate", "AUC", "observed frequency", "epsilon = 1"):
         assert word in result.stdout
+    positive = load(people / "model.privet").classes_[1]
+    assert f"class {positive} " in result.stdout  # the AUC's
+    assert f"Positive class: {positive}." in result.stdout
     assert CANARY not in result.output
+
+
+def test_it_names_the_column_of_the_groups(people: Path, held_out: Path) -> None:
+    options = ("--epsilon", "1", "--measure", "groups", "--group", "region")
+    result = run("evaluate", people / "model.privet", held_out, *options)
+    assert result.exit_code == 0, result.output
+    assert "Positive class: " in result.stdout
+    assert "the column region." in result.stdout
 
 
 def test_json_with_groups_and_a_ledger(people: Path, held_out: Path, tmp_path: Path) -> None:
