@@ -16,7 +16,7 @@ from privet.planning.bounds import TAIL, generalization
 from privet.planning.numbers import LARGEST_AMOUNT, SMALLEST_AMOUNT, PlanNumbers
 from privet.planning.prediction import RULE
 from privet.statement import in_words
-from privet.statement.facts import at_most
+from privet.statement.facts import at_most, percent
 from privet.statement.writers import WIDTH, labeled
 
 POINTS = 41
@@ -146,7 +146,7 @@ def _proved(plan: PlanNumbers) -> list[tuple[str, str]]:
             f"mean norm {on.least:.3g} to {on.mean:.3g} (95 % below {on.high:.3g}), by curvature"
         )
         place, payer = "in the objective", f"{gap.kind} noise of norm {gap.expected_norm:.2g}"
-    guess = f"right at most {100.0 * plan.attacker_accuracy:.3g} % of the time"
+    guess = f"right at most {percent(plan.attacker_accuracy)} of the time"
     return [
         ("regularization", f"{plan.regularization:.4g} ({_floor_words(plan)})"),
         (f"noise {place}", f"{noise}; {norm}"),
