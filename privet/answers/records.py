@@ -106,6 +106,10 @@ def read(path: str | os.PathLike[str]) -> tuple[list[Record], str]:
     records, digest = list[Record](), GENESIS
     for raw in body.split(b"\n") if end else []:
         text, _, sealed = raw.partition(b"\t")
+        if not records and len(sealed) != len(GENESIS):
+            raise DataError(
+                f"{place.name} is not a file that Privet wrote, or its beginning was changed since."
+            )
         digest = hashlib.sha256(digest.encode() + text).hexdigest()
         if sealed.decode("ascii", "replace") != digest:
             raise DataError(f"{place.name} is damaged: it was changed after it was written.")
