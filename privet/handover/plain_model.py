@@ -27,10 +27,15 @@ COMPARED = 2_000
 def plain_model(released: HandedModel) -> Any:
     """The estimator, with ``statement_``, ``model_sha256_`` and ``schema_`` as plain text."""
     model = released.last
-    if released.stepped or not isinstance(model, PrivateLinearClassifier):
+    if released.stepped:
         raise DeclarationError(
             f"A {type(model).__name__} with other steps has no plain form. Export it to MLflow, "
             "which takes the model file itself."
+        )
+    if not isinstance(model, PrivateLinearClassifier):
+        raise DeclarationError(
+            f"There is no plain form of a {type(model).__name__} yet: sklearn and onnx are for "
+            "linear classifiers. Export it to MLflow, which takes the model file itself."
         )
     weights, offsets = model.linear_rule()  # refuses what is not linear in its columns
     plain = _unfitted(model)
