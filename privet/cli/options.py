@@ -158,7 +158,9 @@ class AccountFlags:
         if self.ledger is None:
             return {}
         if self.dataset is None and not named_by_model:
-            raise typer.BadParameter("--ledger goes with --dataset.")
+            raise typer.BadParameter(
+                "--ledger goes with --dataset: name the account, for example --dataset people."
+            )
         return {"ledger": open_ledger(self.ledger), "dataset": self.dataset}
 
 
@@ -278,7 +280,7 @@ class ModelFlags:
         ],
         typer.Option(
             help="What to fit: a linear model, an ellipsoid for each class, a kernel machine, or, "
-            "where the label is a number, a linear, robust or Poisson regression."
+            "where the label is a number, a linear, robust or Poisson regression (privet train)."
         ),
     ] = "logistic"
     gamma: Annotated[
@@ -317,6 +319,14 @@ class ModelFlags:
         """The model, not yet fitted; ``classes`` are the schema's labels, None without a schema."""
         home, name = MODELS[self.model]
         return getattr(import_module(home), name)(**self._given(classes), **more)
+
+    def refuse_numbers(self, name: str) -> None:
+        """The command is for classifiers."""
+        if self.model in NUMBERS:
+            raise typer.BadParameter(
+                f"privet {name} is for classifiers, and {self.model} is a regression; see "
+                "docs/regression.md."
+            )
 
     def _released(self, path: Path) -> Any:
         """The released model that the flag names."""

@@ -226,6 +226,7 @@ def plan(
     options = {"budget": budget.budget(), **noise.options()}
     if picture is not None:
         free_place(picture, force=force)
+    model.refuse_numbers("plan")
     model, more = _with_loss(model, loss)
     size = (required(rows, "--rows"), columns, classes)
     found, group = _planned(model, size, schema, options | more)

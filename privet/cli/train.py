@@ -118,6 +118,7 @@ def tune(
     down before anybody looked at the rows. Where only the regularization is in question, the
     default rule of `privet train` costs nothing and is usually better.
     """
+    model.refuse_numbers("tune")
     options = {"budget": budget.budget(), **account.options()}
     if public is not None:
         options["validation"] = public
@@ -227,7 +228,8 @@ def show_released(
     if seconds is not None:
         most = "" if memory is None else f", at most {memory / 2**20:,.0f} MB of memory"
         lines.append(("Time", f"{seconds:.1f} s{most}"))
-    facts([*lines, ("Next", f"privet statement {out}"), ("", f"privet report {out}")])
+    after = "verify" if hasattr(model, "target_bounds") else "report"  # which pictures classes
+    facts([*lines, ("Next", f"privet statement {out}"), ("", f"privet {after} {out}")])
 
 
 def peak_memory() -> int | None:

@@ -240,8 +240,13 @@ def linear_model(budget: Any, loss: Any = "logistic", h: float = 0.5, **options:
 def _plannable(model: object) -> PrivateLinearClassifier:
     from sklearn.base import clone
 
-    from privet.models import PrivateLinearClassifier
+    from privet.models import PrivateLinearClassifier, PrivateLinearRegressor
 
+    if isinstance(model, PrivateLinearRegressor):
+        raise DeclarationError(
+            f"Plans are for classifiers, and {type(model).__name__} is a regression: there is no "
+            "plan for it yet; see docs/regression.md."
+        )
     if isinstance(model, PrivateLinearClassifier):
         copy: PrivateLinearClassifier = clone(model)  # what changes later is not planned
         return copy

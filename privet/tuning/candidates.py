@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from privet.errors import DeclarationError, PrivetWarning, quietly
-from privet.models import PrivateLinearClassifier
+from privet.models import PrivateLinearClassifier, PrivateLinearRegressor
 from privet.models.model_view import blinded
 from privet.rows.chunks import Chunk
 from privet.rows.streamed import StreamedTable
@@ -38,6 +38,11 @@ class TuningAdvice(PrivetWarning):
 
 def checked_candidates(estimator: object, candidates: Any) -> list[Candidate]:
     """The candidates as a list of dictionaries, refused unless each fits the estimator."""
+    if isinstance(estimator, PrivateLinearRegressor):
+        raise DeclarationError(
+            f"Searches are for classifiers, and {type(estimator).__name__} is a regression; see "
+            "docs/regression.md. Its default regularization costs nothing."
+        )
     if not isinstance(estimator, PrivateLinearClassifier):
         raise DeclarationError(
             "estimator must be a Privet model, for example LogisticRegression(): the price of a "

@@ -65,6 +65,21 @@ def test_train_and_predict(folder: Path, model: str, flags: list[str]) -> None:
     assert "a number from 0 to 30" in " ".join(run("statement", folder / model).stdout.split())
 
 
+def test_what_is_for_classifiers_says_so(folder: Path) -> None:
+    told = train(folder, "linear", "--mu", "1")
+    assert f"privet verify {folder / 'linear'}" in told.stdout.replace("\n", "")
+    assert "privet report" not in told.stdout
+    size = ("--rows", "1000", "--columns", "3", "--epsilon", "1")
+    misused(run("plan", *size, "--model", "huber"), "for classifiers", "docs/regression.md")
+    misused(run("tune", "--epsilon", "1", "--model", "poisson"), "privet tune is for classifiers")
+    export = run("export", folder / "linear", "--to", "sklearn", "--out", folder / "plain")
+    refused(export, "linear classifiers", "MLflow")
+
+
+def test_a_table_is_not_called_a_damaged_file(folder: Path) -> None:
+    refused(run("verify", folder / "people.csv"), "is not a file that Privet wrote")
+
+
 def test_a_draft_asks_for_the_bounds_and_a_look_counts(folder: Path) -> None:
     drafted = run("schema", "draft", folder / "people.csv", "--label", "stay")
     assert '[label]\nname = "stay"\nlow = "?"\nhigh = "?"' in drafted.stdout
