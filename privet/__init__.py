@@ -1,4 +1,4 @@
-"""Privet: differentially private classifiers whose epsilon is a theorem.
+"""Privet: differentially private classifiers and regressions whose epsilon is a theorem.
 
 The public names, loaded when they are first used, so that ``import privet`` stays light.
 """

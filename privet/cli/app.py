@@ -112,7 +112,7 @@ def _clean_usage(error: Exception) -> None:
 
 app = typer.Typer(
     cls=App,
-    help="Differentially private classifiers whose epsilon is a theorem.",
+    help="Differentially private classifiers and regressions whose epsilon is a theorem.",
     epilog="Start with: privet demo",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -133,7 +133,7 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Differentially private classifiers whose epsilon is a theorem."""
+    """Differentially private classifiers and regressions whose epsilon is a theorem."""
 
 
 for part in (

@@ -69,7 +69,7 @@ def predict(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Predict the class of each row of a table, in its order. Costs no privacy.
+    """Predict the class or the number of each row of a table, in its order. Costs no privacy.
 
     Rows are encoded by the schema in the model file; the table needs no label.
     """

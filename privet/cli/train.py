@@ -59,7 +59,7 @@ def train(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Fit a private classifier on a raw table and write the released model.
+    """Fit a private classifier or regression on a raw table and write the released model.
 
     Every column is encoded by its declaration in the schema; columns that the schema does not name
     are not read. The budget is spent once, and from a ledger if one is given. On a terminal you see
