@@ -23,9 +23,20 @@ PACKAGES = (
     ("threadpoolctl", "one thread for linear algebra", True),
     ("typer", "the command line", True),
     ("rich", "the command line", True),
-    ("matplotlib", "pictures", False),
-    ("jinja2", "reports", False),
-    ("pyarrow", "CSV and Parquet files", False),
+    ("matplotlib", "pictures (extra cli)", False),
+    ("jinja2", "reports (extra cli)", False),
+    ("pyyaml", "entries of the registry and model cards (extra cli)", False),
+    ("pyarrow", "CSV and Parquet files (extra cli or parquet)", False),
+    ("cryptography", "signatures (extra sign)", False),
+    ("python-flint", "numbers recomputed by privet verify (extra verify)", False),
+    ("psycopg", "ledgers in PostgreSQL (extra postgres)", False),
+    ("fastapi", "privet serve (extra service)", False),
+    ("uvicorn", "privet serve (extra service)", False),
+    ("skl2onnx", "exports to ONNX (extra onnx)", False),
+    ("onnxruntime", "exports to ONNX (extra onnx)", False),
+    ("mlflow-skinny", "exports to MLflow (extra mlflow)", False),
+    ("distributed", "tables on a Dask cluster (extra dask)", False),
+    ("pyspark", "tables on Spark (extra spark)", False),
 )
 
 

@@ -25,9 +25,12 @@ def register(app: typer.Typer) -> None:
     """Add both commands."""
     command(app, serve, "privet serve model.privet --tokens tokens.json --ledger budget.db")
     command(app, token, "privet token tokens.json hospital-b --role ask")
-    group = typer.Typer(help="Interactive releases, which a service answers.")
     where = "--schema schema.toml --ledger budget.db --dataset patients --rho 0.5"
-    command(group, open_, f"privet answers open ward-7 patients.csv {where}")
+    example = f"privet answers open ward-7 patients.csv {where}"
+    group = typer.Typer(
+        help="Interactive releases, which a service answers.", epilog=f"Example: {example}"
+    )
+    command(group, open_, example)
     app.add_typer(group, name="answers")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from privet.ledger.binding import BindingFinding
     from privet.privacy.guarantee import Guarantee
 
-EXAMPLE = "privet verify model.privet --ledger budget.db --key curator.pub"
+EXAMPLE = "privet verify model.privet --ledger budget.db --key curator.key.pub"
 LARGEST = 1 << 30
 VERDICTS = {True: "holds", False: "FAILS", None: "unknown"}
 

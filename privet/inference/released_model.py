@@ -25,6 +25,7 @@ from privet.models import (
     LinearSVC,
     LogisticRegression,
     PrivateLinearClassifier,
+    PrivateLinearRegressor,
     Released,
 )
 from privet.models.row_wise import Trainable
@@ -233,6 +234,11 @@ def refuse_unsuited(model: object) -> None:
     which component a row belongs to was learned from the rows.
     """
     linear = isinstance(model, LogisticRegression | LinearSVC) and model.features_are_columns
+    if isinstance(model, PrivateLinearRegressor):
+        raise DeclarationError(
+            f"There are no intervals for a regression yet, and {type(model).__name__} is one: they "
+            "are for classifiers. See docs/regression.md."
+        )
     if not linear and not isinstance(model, LargeMarginGaussian):
         raise DeclarationError(
             f"There are no intervals for {type(model).__name__}: they are for "

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sqlite3
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import typer
 
 import privet
 from privet.cli.app import app
+from privet.cli.doctor import PACKAGES
 from tests.cli.people import CANARY, misused, refused, run
 
 
@@ -210,3 +213,11 @@ def test_doctor_is_well_here_and_notices_what_is_missing(monkeypatch: pytest.Mon
     states = {one["what"]: one["state"] for one in json.loads(sick.stdout)["findings"]}
     assert states["scipy"] == "bad"
     assert states["jinja2"] == "missing"
+
+
+def test_doctor_names_every_extra() -> None:
+    root = Path(__file__).parents[2]
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    told = " ".join(purpose for _, purpose, _ in PACKAGES)
+    for name, needs in extras["optional-dependencies"].items():
+        assert not needs or name == "all" or re.search(rf"\bextra [^)]*\b{name}\b", told), name

@@ -74,6 +74,8 @@ def test_what_is_for_classifiers_says_so(folder: Path) -> None:
     misused(run("tune", "--epsilon", "1", "--model", "poisson"), "privet tune is for classifiers")
     export = run("export", folder / "linear", "--to", "sklearn", "--out", folder / "plain")
     refused(export, "linear classifiers", "MLflow")
+    names = (folder / "linear", folder / "people.csv")
+    refused(run("intervals", *names, "--epsilon", "1"), "no intervals for a regression")
 
 
 def test_a_table_is_not_called_a_damaged_file(folder: Path) -> None:
