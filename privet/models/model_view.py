@@ -21,14 +21,6 @@ from privet.rows.streamed import StreamedTable
 SECRET = ("budget", "ledger", "dataset", "insecure_seed")
 
 
-def blinded(model: Any) -> Any:
-    """A copy that knows nothing of budgets and ledgers."""
-    blind = copy(model)
-    for name in SECRET:
-        setattr(blind, name, None)
-    return blind
-
-
 @dataclass(frozen=True)
 class ModelView:
     """Rows with their targets as a model sees them."""
@@ -41,7 +33,10 @@ class ModelView:
     @classmethod
     def of(cls, model: Any, d: int, loss: Loss, classes: int) -> ModelView:
         """The view of a copy that knows nothing of the release to come."""
-        return cls(blinded(model), model._bounded(d), loss, classes)
+        blind = copy(model)
+        for name in SECRET:
+            setattr(blind, name, None)
+        return cls(blind, model._bounded(d), loss, classes)
 
     def __call__(self, x: Any, codes: Codes) -> Rows:
         """Bounded rows with what the loss is given for each."""
