@@ -82,6 +82,12 @@ class FileFlags:
         return with_schema(model, declared), declared
 
 
+UNSEEN = (
+    "Note: the cells were not compared with the schema, since nobody is at a terminal. Add --look "
+    "to compare them and stop where too few fit, or --no-look to drop this note."
+)
+
+
 @dataclass(frozen=True)
 class Reading(FileFlags):
     """What the flags say about reading a table that a budget will be spent on."""
@@ -101,7 +107,10 @@ class Reading(FileFlags):
     def look_first(self, schema: Schema, data: Any) -> None:
         """Show how well the cells fit, and stop or ask where too few do."""
         terminal = sys.stdin.isatty() and sys.stderr.isatty()
-        if self.look is False or (self.look is None and not terminal):
+        if self.look is None and not terminal:
+            say(UNSEEN, err=True)  # whatever the cells are: a log may be read by anyone
+            return
+        if self.look is False:
             return
         look = looked(schema, data)
         if not look.exceeding or self.yes:

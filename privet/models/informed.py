@@ -12,7 +12,7 @@ from privet.errors import DeclarationError
 from privet.mechanisms import Trainer
 from privet.models.featured import FeaturedModel
 from privet.models.public_center import center_vector
-from privet.models.public_whitening import public_whitener
+from privet.models.public_whitening import public_whitener, same_memory
 from privet.models.whiten import CONSTANT
 
 
@@ -21,6 +21,14 @@ class InformedModel(FeaturedModel):
 
     center: Any = None
     public_rows: Any = None
+
+    def _table(self, X: Any, *y: Any, reset: bool = True) -> Any:
+        if reset and same_memory(self.public_rows, X):
+            raise DeclarationError(
+                "public_rows are the rows that are to be protected, and nothing would protect them "
+                "there. Pass rows that are public, or leave public_rows away."
+            )
+        return super()._table(X, *y, reset=reset)
 
     def _public_arrays(self, n: int, d: int) -> dict[str, Array]:
         return {} if self.public_rows is None else {"whitening_": self._public_whitener(d)}

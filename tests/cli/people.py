@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from privet.cli.app import app
 from privet.cli.demo import write_table
+from privet.cli.reading import UNSEEN
 from privet.datasets import census_schema, census_table
 
 ROWS = 1500
@@ -24,9 +25,9 @@ def run(*arguments: Any, **options: Any) -> Result:
 
 
 def refused(result: Result, *words: str, unexpected: bool = False) -> None:
-    """Exit code 1, a sentence on standard error, no traceback."""
+    """Exit code 1, a sentence on standard error after any note, no traceback."""
     assert result.exit_code == 1, result.output
-    assert result.stderr.startswith("privet: ")
+    assert result.stderr.removeprefix(f"{UNSEEN}\n").startswith("privet: ")
     assert "Traceback" not in result.output
     assert ("unexpected" in result.stderr) is unexpected, result.stderr
     assert len(result.stderr) < 600

@@ -108,6 +108,16 @@ def test_without_a_terminal_nobody_looks_unless_asked(spelled: Path) -> None:
     assert result.exit_code == 0
     assert EYES not in result.output
     assert left(spelled) == 6
+    assert "were not compared" in result.stderr
+    assert "were not compared" not in run(*training(spelled, "--no-look", "--force")).stderr
+
+
+def test_the_note_that_nobody_looked_does_not_depend_on_the_cells(
+    people: Path, spelled: Path
+) -> None:
+    misfit = run(*training(spelled)).stderr
+    (spelled / "people.csv").write_text((people / "people.csv").read_text())
+    assert run(*training(spelled, "--force")).stderr == misfit
 
 
 def test_asked_for_without_a_terminal_the_look_refuses(spelled: Path) -> None:

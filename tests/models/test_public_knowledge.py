@@ -124,6 +124,8 @@ def test_a_release_and_a_public_fit_can_be_centers() -> None:
         ({"public_rows": PUBLIC}, "for standardize='whiten'"),
         ({"public_rows": PUBLIC[:, :2], "standardize": "whiten"}, "have 2 columns"),
         ({"public_rows": PUBLIC[:1], "standardize": "whiten"}, "two rows or more"),
+        ({"public_rows": X, "standardize": "whiten"}, "are to be protected"),
+        ({"public_rows": X[100:], "standardize": "whiten"}, "are to be protected"),
     ],
 )
 def test_refusals_are_sentences(options: dict[str, Any], sentence: str) -> None:
