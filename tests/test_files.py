@@ -36,7 +36,7 @@ def test_a_file_is_written_whole_and_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="needs an umask")
 def test_who_keeps_new_files_to_themselves_keeps_predictions_too(tmp_path: Path) -> None:
-    from privet.cli.model_commands import write
+    from privet.cli.predict_command import write
 
     for umask, mode in ((0o077, 0o600), (0o027, 0o640), (0o022, 0o644), (0, 0o644)):
         before = os.umask(umask)

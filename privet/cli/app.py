@@ -19,6 +19,7 @@ from privet.cli import (
     ledger_commands,
     ledger_upkeep,
     model_commands,
+    predict_command,
     recover,
     schema_and_plan,
     serve_commands,
@@ -139,6 +140,7 @@ def root(
 for part in (
     demo,
     train,
+    predict_command,
     model_commands,
     recover,
     schema_and_plan,

@@ -122,7 +122,7 @@ def _release(out: Path, schema: Schema, budget: Any, *, force: bool) -> None:
 
 
 def _predict(out: Path, *, force: bool) -> Any:
-    from privet.cli.model_commands import predictions, write
+    from privet.cli.predict_command import predictions, write
     from privet.cli.reading import FileFlags
 
     model, fresh, target = out / "model.privet", out / "new-people.csv", out / "predictions.csv"

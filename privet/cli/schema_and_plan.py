@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from privet.cli.config import Config
+from privet.cli.model_flags import ModelFlags, NoiseFlags
 from privet.cli.options import (
     BudgetFlags,
     Force,
     Json,
-    ModelFlags,
-    NoiseFlags,
     command,
     required,
 )

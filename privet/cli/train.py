@@ -11,14 +11,13 @@ import typer
 from privet._untrusted import read_toml
 from privet.cli.config import Config
 from privet.cli.kept import MODEL, Paid, paying
+from privet.cli.model_flags import ModelFlags, NoiseFlags
 from privet.cli.options import (
     AccountFlags,
     BudgetFlags,
     EngineFlags,
     Force,
     Json,
-    ModelFlags,
-    NoiseFlags,
     command,
     required,
 )

@@ -40,7 +40,7 @@ from privet.losses.loss import JACOBIAN_SHARE
 from privet.mechanisms import Mechanism
 from privet.mechanisms.gap import reserve
 from privet.mechanisms.regularization import regularization_floor
-from privet.mechanisms.release import Design
+from privet.mechanisms.trainer import Design
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.fit import Planned
 from privet.privacy.budget import Budget, as_budget

@@ -9,11 +9,12 @@ from privet.mechanisms.moments import PrivateMean
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.output import OutputPerturbation
 from privet.mechanisms.projection import Projection
-from privet.mechanisms.release import Design, Draw, Mechanism, Release, ReleaseDesign, Trainer
+from privet.mechanisms.release import Draw, Release, ReleaseDesign
 from privet.mechanisms.search import DisjointParts, PublicChoice, RandomStopping
 from privet.mechanisms.selection import Selection
 from privet.mechanisms.sparse_vector import SparseVector
 from privet.mechanisms.statistics import RidgeStatistics
+from privet.mechanisms.trainer import Design, Mechanism, Trainer
 
 #: Every private minimizer by its name.
 MECHANISMS: dict[str, type[Mechanism]] = {

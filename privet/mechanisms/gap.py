@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privet.mechanisms.release import Design
+from privet.mechanisms.trainer import Design
 from privet.minimize import minimizer_norm, rounding_floor
 from privet.noise import NOISES, Noise
 from privet.privacy.budget import Budget

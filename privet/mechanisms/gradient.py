@@ -35,14 +35,8 @@ from privet.grid import grid_exponent
 from privet.mechanisms.descent_rules import Schedule, schedule
 from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.output import output_curve, unit_rate
-from privet.mechanisms.release import (
-    Draw,
-    ReleasedVector,
-    Trainer,
-    VectorDesign,
-    add_noise,
-    grid_draw,
-)
+from privet.mechanisms.release import Draw, add_noise, grid_draw
+from privet.mechanisms.trainer import ReleasedVector, Trainer, VectorDesign
 from privet.minimize import clip_rounding, gradient_rounding
 from privet.noise import NOISES, Noise
 from privet.privacy.event import not_private

@@ -47,8 +47,8 @@ from privet.mechanisms.regularization import (
     default_regularization,
     regularization_floor,
 )
-from privet.mechanisms.release import KINDS, Design, Mechanism
 from privet.mechanisms.shaped import Shape, largest_rate, shapes, size_in_span
+from privet.mechanisms.trainer import KINDS, Design, Mechanism
 from privet.minimize import curvature_at, minimize, minimize_many
 from privet.noise import NOISES, Noise
 from privet.privacy.curves import Curve, PureCurve

@@ -28,7 +28,8 @@ from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent
 from privet.mechanisms.gap import largest_value, output_gap, public
 from privet.mechanisms.regularization import choose_regularization, default_regularization
-from privet.mechanisms.release import Design, Mechanism, add_noise
+from privet.mechanisms.release import add_noise
+from privet.mechanisms.trainer import Design, Mechanism
 from privet.minimize import minimize
 from privet.noise import NOISES, Noise
 from privet.privacy.budget import Budget

@@ -27,7 +27,8 @@ from privet._types import Array, Targets
 from privet.errors import DeclarationError
 from privet.mechanisms.moments import Mean, mean_noise, second_moments
 from privet.mechanisms.regularization import choose_regularization
-from privet.mechanisms.release import Design, Mechanism, add_noise
+from privet.mechanisms.release import add_noise
+from privet.mechanisms.trainer import Design, Mechanism
 from privet.noise import Noise
 from privet.noise.cone_noise import half_vector, symmetric
 from privet.privacy.event import not_private

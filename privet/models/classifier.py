@@ -14,7 +14,7 @@ from privet._types import Array
 from privet.ledger import Ledger
 from privet.losses.loss import UNREDUCED
 from privet.losses.multiclass import sum_zero_basis
-from privet.mechanisms.release import NoiseChoice, ReleasedVector
+from privet.mechanisms.trainer import NoiseChoice, ReleasedVector
 from privet.models.featured import Standardize
 from privet.models.fit import Fit
 from privet.models.inputs import (

@@ -44,7 +44,7 @@ from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger
 from privet.losses import Loss
 from privet.mechanisms import Mechanism, Trainer
-from privet.mechanisms.release import Design, ReleasedVector, VectorDesign
+from privet.mechanisms.trainer import Design, ReleasedVector, VectorDesign
 from privet.models.digest import model_digest
 from privet.models.inputs import declared_classes, encode_labels, table_shape
 from privet.models.model_view import ModelView

@@ -11,7 +11,7 @@ from privet._types import Array
 from privet.ledger import Ledger
 from privet.losses import Logistic, Loss, Softmax
 from privet.mechanisms import TRAINERS
-from privet.mechanisms.release import NoiseChoice
+from privet.mechanisms.trainer import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier, probabilities
 from privet.models.export import exported
 from privet.models.featured import Standardize

@@ -20,7 +20,7 @@ from privet.errors import DeclarationError
 from privet.losses import Loss
 from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, TRAINERS, RidgeStatistics, Trainer
-from privet.mechanisms.release import NoiseChoice, ReleasedVector
+from privet.mechanisms.trainer import NoiseChoice, ReleasedVector
 from privet.models.featured import Standardize
 from privet.models.fit import Fit, Planned
 from privet.models.informed import InformedModel

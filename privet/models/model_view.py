@@ -13,7 +13,7 @@ from typing import Any
 from privet._types import Codes, Targets
 from privet.losses import Loss
 from privet.mechanisms.gap import rounding_of
-from privet.mechanisms.release import Design, VectorDesign
+from privet.mechanisms.trainer import Design, VectorDesign
 from privet.rows import Rows
 from privet.rows.streamed import StreamedTable
 

@@ -14,7 +14,7 @@ from privet.errors import DeclarationError, quietly
 from privet.ledger import Ledger
 from privet.losses import HuberResidual, Loss, PoissonRate
 from privet.mechanisms import MECHANISMS, Mechanism, RidgeStatistics, Trainer
-from privet.mechanisms.release import KINDS, NoiseChoice
+from privet.mechanisms.trainer import KINDS, NoiseChoice
 from privet.models.featured import Standardize
 from privet.models.regressor import PrivateLinearRegressor
 from privet.privacy.budget import Budget

@@ -22,7 +22,7 @@ from privet._checks import is_number
 from privet._types import Array
 from privet.errors import DataError, DeclarationError, is_quiet
 from privet.ledger import Ledger
-from privet.mechanisms.release import NoiseChoice, ReleasedVector
+from privet.mechanisms.trainer import NoiseChoice, ReleasedVector
 from privet.models.featured import Standardize
 from privet.models.fit import Fit, TrainingTable
 from privet.models.inputs import LOGGER

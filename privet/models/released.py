@@ -19,7 +19,7 @@ from privet._types import Array
 from privet.errors import DeclarationError, quietly
 from privet.losses import Loss
 from privet.mechanisms import Design, Mechanism
-from privet.mechanisms.release import NoiseChoice
+from privet.mechanisms.trainer import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.inputs import class_weights
 from privet.models.raw_tables import carried

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from privet.ledger import Ledger
 from privet.losses import Loss, named_loss
 from privet.mechanisms import TRAINERS
-from privet.mechanisms.release import NoiseChoice
+from privet.mechanisms.trainer import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.export import exported
 from privet.models.featured import Standardize

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from privet.errors import DeclarationError, quietly
 from privet.losses.multiclass import sum_zero_basis
-from privet.mechanisms.release import Design
+from privet.mechanisms.trainer import Design
 from privet.models import PrivateLinearClassifier
 from privet.models import Released as ReleasedModel
 from privet.planning.bounds import ReleaseNoise, coefficient_noise, release_noise

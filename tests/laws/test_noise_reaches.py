@@ -19,7 +19,7 @@ from privet.audit.attacks import WeightedTable
 from privet.audit.samplers import recovered_noise
 from privet.losses import HuberHinge, Logistic
 from privet.mechanisms import MECHANISMS, Design, Mechanism
-from privet.mechanisms.release import KINDS, NoiseChoice
+from privet.mechanisms.trainer import KINDS, NoiseChoice
 from privet.randomness import InsecureSeed
 from privet.rows import checked_rows
 from tests.laws.releases import RELEASES, Draw, Published

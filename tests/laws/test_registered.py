@@ -35,7 +35,15 @@ from tests.laws.test_calibration import spent as fit_spent
 from tests.laws.watched import Change, Record, watching
 
 #: Files that a release is made of, but that are none themselves.
-HELPERS = {"release", "gap", "regularization", "kernel_minimizer", "shaped", "descent_rules"}
+HELPERS = {
+    "release",
+    "trainer",
+    "gap",
+    "regularization",
+    "kernel_minimizer",
+    "shaped",
+    "descent_rules",
+}
 EACH = [(name, budget) for name, case in CASES.items() for budget in case.budgets]
 every_case = pytest.mark.parametrize(("name", "budget"), EACH, ids=str)
 

@@ -23,7 +23,7 @@ from privet.losses import HuberHinge, Logistic, Softmax
 from privet.mechanisms import Design, Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.mechanisms.gradient import GradientDescent
 from privet.mechanisms.objective import exact_rate
-from privet.mechanisms.release import ReleasedVector
+from privet.mechanisms.trainer import ReleasedVector
 from privet.minimize import minimize
 from privet.noise import NOISES, Product, SphericalLaplace
 from privet.privacy import ZCDP, PureDP

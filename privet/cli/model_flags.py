@@ -1,0 +1,182 @@
+"""Flags that say what is fitted: which model, where its noise goes, how rows are prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+
+@dataclass(frozen=True)
+class NoiseFlags:
+    """Where the noise goes, and how much the fit is regularized."""
+
+    mechanism: Annotated[
+        Literal["objective", "output", "gradient", "statistics"] | None,
+        typer.Option(
+            help="Noise in the objective, on the minimizer (less accurate), on the clipped "
+            "gradients of a descent (models logistic and svm; with --delta, --rho or --mu), or in "
+            "the second moments (model linear); default: the model's own choice."
+        ),
+    ] = None
+    noise: Annotated[
+        Literal["auto", "laplace", "gaussian", "domain"],
+        typer.Option(
+            help="Law of the noise: laplace is spherical, domain has the shape of what the schema "
+            "declares; auto takes the smallest one that the budget allows."
+        ),
+    ] = "auto"
+    regularization: Annotated[
+        float | None,
+        typer.Option(help="Lam of the mean objective; without it, a public rule chooses."),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """As parameters of a model."""
+        lam = "auto" if self.regularization is None else self.regularization
+        named = {} if self.mechanism is None else {"mechanism": self.mechanism}
+        return {**named, "noise": self.noise, "regularization": lam}
+
+
+MODELS = {
+    "logistic": ("privet.models", "LogisticRegression"),
+    "svm": ("privet.models", "LinearSVC"),
+    "gaussian": ("privet.models", "LargeMarginGaussian"),
+    "kernel-logistic": ("privet.kernels", "KernelLogisticRegression"),
+    "kernel-svm": ("privet.kernels", "KernelSVC"),
+    "linear": ("privet.models", "LinearRegression"),
+    "huber": ("privet.models", "HuberRegressor"),
+    "poisson": ("privet.models", "PoissonRegressor"),
+}
+
+#: Models of a label that is a number.
+NUMBERS = ("linear", "huber", "poisson")
+
+
+@dataclass(frozen=True)
+class ModelFlags:
+    """Which model is fitted."""
+
+    model: Annotated[
+        Literal[
+            "logistic",
+            "svm",
+            "gaussian",
+            "kernel-logistic",
+            "kernel-svm",
+            "linear",
+            "huber",
+            "poisson",
+        ],
+        typer.Option(
+            help="What to fit: a linear model, an ellipsoid for each class, a kernel machine, or, "
+            "where the label is a number, a linear, robust or Poisson regression (privet train)."
+        ),
+    ] = "logistic"
+    gamma: Annotated[
+        float | None,
+        typer.Option(help="Width of a kernel machine's Gaussian kernel; default: a public rule."),
+    ] = None
+    frequencies: Annotated[
+        int | None,
+        typer.Option(help="Random frequencies of a kernel machine; each makes two features."),
+    ] = None
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(help="A public weight, label=weight; may be repeated. The others weigh 1."),
+    ] = None
+    standardize: Annotated[
+        Literal["none", "private", "unit", "whiten"] | None,
+        typer.Option(
+            help="How encoded columns are prepared; part of the budget pays for private and "
+            "whiten. Linear models choose by themselves; none keeps coefficients that intervals "
+            "can be about."
+        ),
+    ] = None
+    center: Annotated[
+        Path | None,
+        typer.Option(
+            help="A released model file whose coefficients the regularization pulls to instead of "
+            "zero, last year's for example (models logistic and svm). It costs nothing."
+        ),
+    ] = None
+    norm_bound: Annotated[
+        float | None,
+        typer.Option(help="Rows are clipped to this Euclidean norm. Encoded rows are within 1."),
+    ] = None
+
+    def unfitted(self, classes: Sequence[Any] | None, **more: Any) -> Any:
+        """The model, not yet fitted; ``classes`` are the schema's labels, None without a schema."""
+        home, name = MODELS[self.model]
+        return getattr(import_module(home), name)(**self._given(classes), **more)
+
+    def refuse_numbers(self, name: str) -> None:
+        """The command is for classifiers."""
+        if self.model in NUMBERS:
+            raise typer.BadParameter(
+                f"privet {name} is for classifiers, and {self.model} is a regression; see "
+                "docs/regression.md."
+            )
+
+    def _released(self, path: Path) -> Any:
+        """The released model that the flag names."""
+        from privet.store import load
+
+        if self.model not in ("logistic", "svm"):
+            raise typer.BadParameter("--center goes with --model logistic or svm only.")
+        return load(path)
+
+    def _given(self, classes: Sequence[Any] | None) -> dict[str, Any]:
+        """The parameters that were given; one that this model does not have is wrong usage."""
+        kernel = self.model.startswith("kernel-")
+        if self.model in NUMBERS and self.class_weight:
+            raise typer.BadParameter("--class-weight is for classes; a number has none.")
+        if not kernel and (self.gamma is not None or self.frequencies is not None):
+            raise typer.BadParameter("--gamma and --frequencies go with --model kernel-... only.")
+        if kernel and self.norm_bound is not None:
+            raise typer.BadParameter(
+                "a kernel's features have a norm of their own: leave out --norm-bound."
+            )
+        if classes is None and (self.class_weight or self.standardize):
+            raise typer.BadParameter(
+                "--class-weight and --standardize need --schema, which names the labels and bounds "
+                "the columns."
+            )
+        given = {
+            "gamma": self.gamma,
+            "n_frequencies": self.frequencies,
+            "norm_bound": self.norm_bound,
+            "standardize": self.standardize,
+            "center": None if self.center is None else self._released(self.center),
+            "class_weight": weights(self.class_weight, classes or ())
+            if self.class_weight
+            else None,
+        }
+        found = {name: value for name, value in given.items() if value is not None}
+        return found | ({"standardize": None} if self.standardize == "none" else {})
+
+
+def weights(texts: Sequence[str], classes: Sequence[Any]) -> dict[Any, float]:
+    """``label=weight`` for declared labels; an unknown one, or one twice, is wrong usage."""
+    known = {str(label): label for label in classes}
+    found: dict[Any, float] = {}
+    for text in texts:
+        label, sign, weight = text.rpartition("=")
+        if not sign or label not in known:
+            raise typer.BadParameter(
+                f"--class-weight {text}: give label=weight with a label of the schema, which are "
+                f"{', '.join(known)}."
+            )
+        if known[label] in found:
+            raise typer.BadParameter(f"--class-weight names {label} twice.")
+        try:
+            found[known[label]] = float(weight)
+        except ValueError:
+            raise typer.BadParameter(
+                f"--class-weight {text}: {weight!r} is not a number."
+            ) from None
+    return found
