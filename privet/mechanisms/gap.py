@@ -115,9 +115,13 @@ def output_gap(risk: RegularizedRisk, n: int, m: int, center: float = 0.0) -> tu
 
 
 def rounding_of(design: Design) -> float:
-    """How far the computed gradient may be from the exact one; public."""
+    """How far the computed gradient may be from the exact one; public.
+
+    With a center the linear term is longer by ``n Lam |c|``, as in ``objective_gap``.
+    """
     objective = 0.0 if design.gap is None else design.main.norm_quantile(NEGLIGIBLE)
-    return rounding_floor(design.n, design.m, design.risk, objective)
+    pulled = public(design.risk, design.n, math.hypot(*(design.center or (0.0,))))
+    return rounding_floor(design.n, design.m, design.risk, objective + pulled)
 
 
 def gap_is_visible(design: Design) -> bool:

@@ -52,7 +52,9 @@ def told_engine(x: Any, design: VectorDesign) -> tuple[str, ...]:
         return ()
     told = (
         f"the sums over the {len(x):,} rows, which were read by {x.source.engine.name}: every "
-        "pass counted the rows and compared a checksum of them with the pass before"
+        "pass over the table or a part of it counted the rows and compared a keyed digest of their "
+        "cells, in their order, with the first pass, which misses a change with a probability "
+        "below 2^-64"
     )
     if isinstance(design, Design):
         told += (

@@ -3,7 +3,7 @@
     chunk     consecutive encoded rows, cut by their number in the whole table
     unit      consecutive chunks that one task reads: where they lie, or the rows themselves
     job       what is computed from the chunks of a unit; it holds neither budget nor noise
-    answer    the job's value, with the rows that were counted and a checksum of what was read
+    answer    the job's value, with the rows that were counted and a digest of what was read
 
 A unit can be read again anywhere, so a lost task is simply done anew. Whoever adds up answers
 takes one for each unit, by its place: a task that ran twice is never added twice.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from privet._types import Codes, Flags
 from privet.errors import DataError, quietly
 from privet.rows.blas import one_thread
+from privet.rows.digests import joint
 from privet.rows.engine import Compensated, Kernel, Rows
 
 #: Rows of a chunk: a power of two, so that whole blocks fit in, of about this many entries.
@@ -44,28 +45,27 @@ class Chunk:
     """Encoded rows from number ``start`` on, their labels' codes, and their groups' if asked.
 
     A code is the label's place among the schema's classes, or the number that is to be predicted.
+    ``digest`` is of all rows of the chunk of the whole table that these rows are from. A cluster's
+    logs show arguments of tasks: no row is to be seen there.
     """
 
     start: int
-    x: NDArray[Any]
-    codes: NDArray[Any]
-    groups: Codes
+    x: NDArray[Any] = field(repr=False)
+    codes: NDArray[Any] = field(repr=False)
+    groups: Codes = field(repr=False)
+    digest: bytes = field(default=b"", repr=False)
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def taken(self, start: int, which: slice | Flags) -> Chunk:
         """Some of the rows, now from number ``start`` on."""
-        return Chunk(start, self.x[which], self.codes[which], self.groups[which])
+        return Chunk(start, self.x[which], self.codes[which], self.groups[which], self.digest)
 
-    @property
-    def checksum(self) -> int:
-        """The sum of all bits as whole numbers modulo 2^64, the same in any order of summation."""
-        found = [
-            int(np.ascontiguousarray(part).reshape(-1).view(np.uint64).sum(dtype=np.uint64))
-            for part in (self.x, self.codes, self.groups)
-        ]
-        return (found[0] + 3 * found[1] + 5 * found[2]) % (1 << 64)
+    def kept(self) -> Chunk:
+        """The same rows, copied where they are a view of a larger array."""
+        x = self.x if self.x.base is None else self.x.copy()
+        return Chunk(self.start, x, self.codes.copy(), self.groups.copy(), self.digest)
 
 
 class Unit(ABC):
@@ -83,7 +83,7 @@ class Unit(ABC):
 class HeldUnit(Unit):
     """Chunks in memory."""
 
-    held: tuple[Chunk, ...]
+    held: tuple[Chunk, ...] = field(repr=False)
     start: int
     rows: int
 
@@ -102,12 +102,11 @@ class ThinnedUnit(Unit):
     rows: int
 
     def chunks(self) -> Iterator[Chunk]:
-        """Thinned chunks, without empty ones."""
+        """Thinned chunks; also empty ones, which hold their digest."""
         for chunk in self.whole.chunks():
             number = -(-chunk.start // self.stride)
             first = number * self.stride - chunk.start
-            if first < len(chunk):
-                yield chunk.taken(number, slice(first, None, self.stride))
+            yield chunk.taken(number, slice(first, None, self.stride))
 
 
 @dataclass(frozen=True)
@@ -115,21 +114,19 @@ class ChosenUnit(Unit):
     """The rows of another unit that ``bits`` choose, one bit for each row."""
 
     whole: Unit
-    bits: NDArray[np.uint8]
+    bits: NDArray[np.uint8] = field(repr=False)
     start: int
     rows: int
 
     def chunks(self) -> Iterator[Chunk]:
-        """Chosen rows of each chunk, without empty ones."""
+        """Chosen rows of each chunk; also of one without any, which holds its digest."""
         flags = np.unpackbits(self.bits, count=self.whole.rows).astype(np.bool_)
         number = self.start
         for chunk in self.whole.chunks():
             first = chunk.start - self.whole.start
             mine = flags[first : first + len(chunk)]
-            count = int(mine.sum())
-            if count:
-                yield chunk.taken(number, mine)
-            number += count
+            yield chunk.taken(number, mine)
+            number += int(mine.sum())
 
 
 @dataclass(frozen=True)
@@ -152,7 +149,7 @@ class Thin:
 class Choose:
     """Rows by one bit for each, from number ``start`` on among those that stay."""
 
-    bits: NDArray[np.uint8]
+    bits: NDArray[np.uint8] = field(repr=False)
     start: int
     rows: int
 
@@ -231,11 +228,14 @@ class EachChunk:
 
 @dataclass(frozen=True)
 class UnitFact:
-    """What was read of a unit: its first row's number, how many rows, and a checksum."""
+    """What was read of a unit: its first row's number, how many rows, and a digest.
+
+    The digest is that of the rows of the whole table that the unit's own rows were chosen from.
+    """
 
     start: int
     rows: int
-    checksum: int
+    digest: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -250,22 +250,24 @@ class _Counted:
     """Chunks that are counted as they pass; a gap between them is refused."""
 
     def __init__(self, unit: Unit) -> None:
-        self._unit, self.rows, self.checksum = unit, 0, 0
+        self._unit, self.rows = unit, 0
+        self.digests: list[bytes] = []
 
     def __iter__(self) -> Iterator[Chunk]:
         for chunk in self._unit.chunks():
             if chunk.start != self._unit.start + self.rows:
                 raise DataError(CHANGED.format(what="rows are missing from its middle"))
             self.rows += len(chunk)
-            self.checksum = (self.checksum + chunk.checksum) % (1 << 64)
-            yield chunk
+            self.digests.append(chunk.digest)
+            if len(chunk):
+                yield chunk
 
 
 def answer(unit: Unit, job: Job) -> UnitAnswer:
     """Read a unit and compute; what every engine calls, wherever it does."""
     counted = _Counted(unit)
     value = job(counted)
-    return UnitAnswer((UnitFact(unit.start, counted.rows, counted.checksum),), value)
+    return UnitAnswer((UnitFact(unit.start, counted.rows, joint(counted.digests)),), value)
 
 
 def joined(job: Job, answers: Sequence[UnitAnswer]) -> UnitAnswer:
@@ -276,46 +278,8 @@ def joined(job: Job, answers: Sequence[UnitAnswer]) -> UnitAnswer:
 
 def held(unit: Unit) -> HeldUnit:
     """A unit with its rows in memory, copied out of what they were cut from."""
-    chunks = tuple(
-        Chunk(each.start, np.array(each.x), each.codes.copy(), each.groups.copy())
-        for each in unit.chunks()
-    )
-    return HeldUnit(chunks, unit.start, unit.rows)
+    return HeldUnit(tuple(each.kept() for each in unit.chunks()), unit.start, unit.rows)
 
 
 #: For a worker of another process, which has no caller that holds BLAS to one thread.
 remote_answer = one_thread(answer)
-
-
-def cut(
-    encoded: Iterator[tuple[NDArray[Any], NDArray[Any], Codes]], start: int, size: int
-) -> Iterator[Chunk]:
-    """Batches of any length as chunks that end at multiples of ``size``, the last one at its end.
-
-    A batch that is a chunk already is passed on without a copy.
-    """
-    waiting: list[Chunk] = []
-    number = start
-    for x, codes, groups in encoded:
-        batch = Chunk(number + sum(map(len, waiting)), x, codes, groups)
-        while len(batch):
-            room = size - number % size - sum(map(len, waiting))
-            waiting.append(batch.taken(batch.start, slice(None, room)))
-            if len(batch) < room:
-                break
-            yield _together(number, waiting)
-            number, waiting = number + size - number % size, []
-            batch = batch.taken(number, slice(room, None))
-    if waiting:
-        yield _together(number, waiting)
-
-
-def _together(start: int, parts: list[Chunk]) -> Chunk:
-    if len(parts) == 1:
-        return parts[0]
-    return Chunk(
-        start,
-        np.concatenate([part.x for part in parts]),
-        np.concatenate([part.codes for part in parts]),
-        np.concatenate([part.groups for part in parts]),
-    )

@@ -18,6 +18,7 @@ import numpy as np
 
 from privet.errors import DataError, DeclarationError
 from privet.rows.chunks import Unit
+from privet.rows.cutting import Cutter
 from privet.rows.parquet import ENDINGS, open_parquet, parquet_paths, parquet_units
 from privet.rows.sequential import csv_paths, csv_units, frame_units
 from privet.rows.streamed import Source, StreamedLabels, StreamedTable
@@ -66,23 +67,22 @@ class RawStream:
 
     def source(self, encoder: ChunkEncoder) -> Source:
         """The table in units, encoded where they are read."""
-        units, width = self._units(encoder), encoder.schema.width
+        units, width = self._units(Cutter.of(encoder)), encoder.schema.width
         places = tuple((unit.start, unit.rows) for unit in units)
-        handles, computed = self.engine.placed(units, width), self.path is None
-        return Source(handles, places, width, self.engine, computed)
+        return Source(self.engine.placed(units, width), places, width, self.engine)
 
-    def _units(self, encoder: ChunkEncoder) -> list[Unit]:
+    def _units(self, cutter: Cutter) -> list[Unit]:
         path = self.path
         if path is None:
-            return frame_units(self.table, encoder)
+            return frame_units(self.table, cutter)
         if not path.exists():
             raise DataError(f"There is no file or folder {str(path)!r}.")
         if path.suffix.lower() in ENDINGS or (path.is_dir() and parquet_paths(path)):
-            files, opened = open_parquet(path, encoder.names)
-            opened.require(encoder.names)
-            return parquet_units(files, encoder)
-        self.opened(encoder.schema.file).require(encoder.names)
-        return csv_units(path, encoder)
+            files, opened = open_parquet(path, cutter.names)
+            opened.require(cutter.names)
+            return parquet_units(files, cutter)
+        self.opened(cutter.encoder.schema.file).require(cutter.names)
+        return csv_units(path, cutter)
 
     def encoded(self, schema: Schema, group: str | None = None) -> tuple[Any, Any]:
         """What stands for the features and the labels of the table."""

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from privet._types import Codes
 from privet._untrusted import refuse_special
 from privet.errors import DataError
-from privet.rows.chunks import CHANGED, Chunk, Unit, chunk_rows, cut
-from privet.schema.encode import ChunkEncoder
+from privet.rows.chunks import CHANGED, Chunk, Unit
+from privet.rows.cutting import Cutter
 from privet.schema.file_format import pyarrow
 from privet.schema.tables import BATCH, Batch, OpenTable, typed
 
@@ -89,17 +88,15 @@ class ParquetUnit(Unit):
     start: int
     rows: int
     parts: tuple[ParquetPart, ...]
-    encoder: ChunkEncoder
-    size: int  # rows of a chunk
+    cutter: Cutter
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, decoded and encoded a chunk at a time."""
-        return cut(self._encoded(), self.start, self.size)
+        return self.cutter(self._batches(), self.start)
 
-    def _encoded(self) -> Iterator[tuple[Any, Any, Codes]]:
+    def _batches(self) -> Iterator[Batch]:
         for part in self.parts:
-            for batch in part.batches(self.encoder.names, self.size):
-                yield self.encoder(batch)
+            yield from part.batches(self.cutter.names, self.cutter.size)
 
 
 @dataclass(frozen=True)
@@ -149,9 +146,9 @@ def open_parquet(
     return files, OpenTable(types, rows, batches)
 
 
-def parquet_units(files: Sequence[ParquetFile], encoder: ChunkEncoder) -> list[Unit]:
+def parquet_units(files: Sequence[ParquetFile], cutter: Cutter) -> list[Unit]:
     """All rows in units that begin near the beginnings of row groups."""
-    size, edges, start = chunk_rows(encoder.schema.width), [0], 0
+    size, edges, start = cutter.size, [0], 0
     n = sum(sum(file.groups) for file in files)
     for file in files:
         for rows in file.groups:
@@ -161,7 +158,7 @@ def parquet_units(files: Sequence[ParquetFile], encoder: ChunkEncoder) -> list[U
             start += rows
     pairs = zip(edges, [*edges[1:], n], strict=True)
     return [
-        ParquetUnit(first, last - first, _parts(files, first, last), encoder, size)
+        ParquetUnit(first, last - first, _parts(files, first, last), cutter)
         for first, last in pairs
         if last > first
     ]

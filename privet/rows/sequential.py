@@ -2,21 +2,21 @@
 
 A CSV file is a unit, in any engine. A relation or a plan is computed anew in every pass, as a
 stream of Arrow batches in this process; its order must be the same each time, as it is where it
-is sorted or read from files.
+is sorted or read from files. A pass in which it is not ends the fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from privet.errors import DataError
-from privet.rows.chunks import CHANGED, Chunk, Unit, chunk_rows, cut
+from privet.rows.chunks import CHANGED, Chunk, Unit
+from privet.rows.cutting import Cutter
 from privet.rows.parquet import mark_of
-from privet.schema.encode import ChunkEncoder
 from privet.schema.tables import CSV_NAMES, Batch, collected, open_table
 
 T = TypeVar("T")
@@ -30,33 +30,29 @@ class CsvUnit(Unit):
     known: tuple[int, int]
     start: int
     rows: int
-    encoder: ChunkEncoder
-    size: int
+    cutter: Cutter
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, parsed and encoded while the last chunk is worked on."""
         if mark_of(self.path) != self.known:
             what = f"the file {Path(self.path).name!r} is not what it was when it was opened"
             raise DataError(CHANGED.format(what=what))
-        opened = open_table(self.path, self.encoder.schema.file)
-        encoded = map(self.encoder, opened.batches(self.encoder.names))
-        return _ahead(cut(encoded, self.start, self.size))
+        opened = open_table(self.path, self.cutter.encoder.schema.file)
+        return _ahead(self.cutter(opened.batches(self.cutter.names), self.start))
 
 
 @dataclass(frozen=True)
 class FrameUnit(Unit):
     """All rows of a lazy table, computed anew; it stays in this process."""
 
-    frame: Any
+    frame: Any = field(repr=False)
     start: int
     rows: int
-    encoder: ChunkEncoder
-    size: int
+    cutter: Cutter
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, computed and encoded while the last chunk is worked on."""
-        encoded = map(self.encoder, _lazy_batches(self.frame, self.encoder.names))
-        return _ahead(cut(encoded, self.start, self.size))
+        return _ahead(self.cutter(_lazy_batches(self.frame, self.cutter.names), self.start))
 
 
 def csv_paths(path: Path) -> list[Path]:
@@ -66,31 +62,29 @@ def csv_paths(path: Path) -> list[Path]:
     return sorted(each for each in path.iterdir() if each.name.lower().endswith(CSV_NAMES))
 
 
-def csv_units(path: Path, encoder: ChunkEncoder) -> list[Unit]:
+def csv_units(path: Path, cutter: Cutter) -> list[Unit]:
     """A unit for each file; their rows are counted by reading them once."""
     units: list[Unit] = []
-    start, first = 0, list(encoder.schema.columns)[:1]
-    size = chunk_rows(encoder.schema.width)
+    start, first = 0, cutter.names[:1]
     for each in csv_paths(path):
-        before, opened = mark_of(each), open_table(each, encoder.schema.file)
-        opened.require(encoder.names)
+        before, opened = mark_of(each), open_table(each, cutter.encoder.schema.file)
+        opened.require(cutter.names)
         rows = sum(len(batch) for batch in opened.batches(first))
         if rows:
-            units.append(CsvUnit(str(each), before, start, rows, encoder, size))
+            units.append(CsvUnit(str(each), before, start, rows, cutter))
         start += rows
     return units
 
 
-def frame_units(table: Any, encoder: ChunkEncoder) -> list[Unit]:
+def frame_units(table: Any, cutter: Cutter) -> list[Unit]:
     """One unit for a data frame or a lazy table of any kind."""
     import narwhals.stable.v2 as nw
 
     opened = open_table(table)
-    opened.require(encoder.names)
+    opened.require(cutter.names)
     frame = nw.from_native(table).lazy()
     rows = opened.n if opened.n is not None else int(collected(frame.select(nw.len())).item())
-    size = chunk_rows(encoder.schema.width)
-    return [FrameUnit(frame, 0, rows, encoder, size)] if rows else []
+    return [FrameUnit(frame, 0, rows, cutter)] if rows else []
 
 
 def _lazy_batches(frame: Any, names: list[str]) -> Iterator[Batch]:

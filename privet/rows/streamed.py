@@ -5,8 +5,9 @@
     table      what stands for ``X`` in a fit: a shape, and a source behind it
     rows       the sums that algorithms ask for
 
-Every pass counts the rows and compares a checksum of each unit with that of the pass before. Where
-they differ, the pass fails, and with it the fit, before anything is released.
+Every pass counts the rows and compares a digest of each unit with that of the first pass over the
+table or over a part of it. Where they differ, the pass fails, and with it the fit, before anything
+is released. So a row's number means the same row throughout, and parts of a table stay disjoint.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._types import Codes, Flags, Targets
-from privet.errors import DataError, DeclarationError
+from privet.errors import DataError
 from privet.rows.blas import one_thread
 from privet.rows.chunks import (
     CHANGED,
@@ -51,11 +52,11 @@ class Source:
     places: tuple[tuple[int, int], ...]
     d: int
     engine: Engine
-    computed: bool = False  # anew in each pass: nothing but the caller's word fixes the order
     passes: int = 0
     goal: float | None = None
     reached: float | None = None
-    _checksums: list[int] = field(default_factory=list)
+    #: what the first pass has read of each unit; one list for a table and all its parts
+    digests: list[bytes] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         if not self.places:
@@ -88,16 +89,20 @@ class Source:
         self._check(facts)
 
     def _check(self, facts: list[UnitFact]) -> None:
-        """Refuse a pass that has not read each row once, or others than the pass before."""
+        """Refuse a pass that has not read each row once, or others than the first pass has.
+
+        A part's pass reads all rows of its units, so its digests are those of the whole table.
+        """
         found = tuple((fact.start, fact.rows) for fact in facts)
         if found != self.places:
             counted = sum(rows for _, rows in found)
             what = f"{counted:,} rows were counted, and {self.n:,} are expected"
             raise DataError(CHANGED.format(what=what))
-        checksums = [fact.checksum for fact in facts]
-        if self._checksums and checksums != self._checksums:
-            raise DataError(CHANGED.format(what="its cells are not what they were a pass before"))
-        self._checksums = checksums
+        digests = [fact.digest for fact in facts]
+        if self.digests and digests != self.digests:
+            what = "its cells, or their order, are not what they were a pass before"
+            raise DataError(CHANGED.format(what=what))
+        self.digests[:] = digests
 
     def _tell(self, rows: int, seconds: float) -> None:
         tell = watcher()
@@ -118,26 +123,22 @@ class Source:
         thin = Thin(stride)
         handles = self.engine.derived(self.handles, [thin] * len(self.places), keep=True)
         places = tuple(thin.place(*place) for place in self.places)
-        return Source(handles, places, self.d, self.engine, self.computed)
+        return Source(handles, places, self.d, self.engine, digests=self.digests)
 
     def chosen(self, flags: Flags) -> Source:
         """The rows that ``flags`` (n) choose, in the order of the table.
 
-        Parts are disjoint only while a number means the same row, so a table that is computed anew
-        in each pass, whose order may change unseen, is not divided.
+        Parts that are disjoint by number are disjoint in rows: all passes over all parts are held
+        to the same digests.
         """
-        if self.computed:
-            raise DeclarationError(
-                "Rows of a DuckDB or Polars table cannot be divided into parts: it may be computed "
-                "in another order each time. Write it to a Parquet file and pass that."
-            )
         chosen, number = [], 0
         for start, rows in self.places:
             mine = flags[start : start + rows]
             chosen.append(Choose(np.packbits(mine), number, int(mine.sum())))
             number += chosen[-1].rows
         handles = self.engine.derived(self.handles, chosen, keep=False)
-        return Source(handles, tuple((c.start, c.rows) for c in chosen), self.d, self.engine)
+        places = tuple((c.start, c.rows) for c in chosen)
+        return Source(handles, places, self.d, self.engine, digests=self.digests)
 
 
 # -- what algorithms see -------------------------------------------------------------------------
@@ -176,7 +177,7 @@ class StreamedRows(Rows):
         thinned = self._source.thinned(stride)
         if not self._source.engine.reads_here or thinned.n * self._source.d > SAMPLE_ENTRIES:
             return StreamedRows(thinned, self._view)
-        chunks = thinned.each(_copied)
+        chunks = thinned.each(Chunk.kept)
         x = np.concatenate([chunk.x for chunk in chunks])
         return self._view(x, np.concatenate([chunk.codes for chunk in chunks]))
 
@@ -187,11 +188,6 @@ class StreamedRows(Rows):
     def note(self, gradient_norm: float) -> None:
         """Remember how far it is, to be shown."""
         self._source.reached = gradient_norm
-
-
-def _copied(chunk: Chunk) -> Chunk:
-    """Out of the larger array that a thinned chunk is a view of."""
-    return Chunk(chunk.start, np.array(chunk.x), chunk.codes.copy(), chunk.groups.copy())
 
 
 @dataclass(frozen=True)

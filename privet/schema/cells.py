@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from privet._types import Array, Flags
 from privet.errors import DataError
@@ -147,10 +147,13 @@ class Cells:
         kinds, index = self.distinct()
         return np.array([text_of(kind) is None for kind in kinds], dtype=np.bool_)[index]
 
-    def codes(self, place: Callable[[Any], int]) -> Index:
-        """``place`` of every cell, called once for each different one."""
+    def codes(
+        self, place: Callable[[Any], int], dtype: DTypeLike = np.intp, unknown: int = -1
+    ) -> NDArray[Any]:
+        """``place`` of every cell, called once for each different one; ``unknown`` for -1."""
         kinds, index = self.distinct()
-        return np.array([self._placed(place, kind) for kind in kinds], dtype=np.intp)[index]
+        found = [self._placed(place, kind) for kind in kinds]
+        return np.array([unknown if k < 0 else k for k in found], dtype=dtype)[index]
 
     def _placed(self, place: Callable[[Any], int], kind: Any) -> int:
         found = place(kind)

@@ -78,8 +78,12 @@ class Column(ABC):
         """A name for each encoded column."""
 
     @abstractmethod
-    def write(self, cells: Cells, out: NDArray[Any], factor: float) -> None:
-        """Put ``factor`` times the encoded cells into ``out`` (rows x width, all zero)."""
+    def read(self, cells: Cells) -> NDArray[Any]:
+        """One number for each row that says all: its position, or its category's place or -1."""
+
+    @abstractmethod
+    def put(self, found: NDArray[Any], out: NDArray[Any], start: int, factor: float) -> None:
+        """``factor`` times what was read, from column ``start`` of ``out`` on, which is zero."""
 
     @abstractmethod
     def block(self, factor: float) -> Part:
@@ -158,9 +162,13 @@ class Numeric(Column):
         places = np.clip(2.0 * ((inside - low) / (high - low)) - 1.0, -1.0, 1.0)
         return np.where(np.isnan(places), 0.0, places)
 
-    def write(self, cells: Cells, out: NDArray[Any], factor: float) -> None:
+    def read(self, cells: Cells) -> NDArray[Any]:
+        """Positions between -1 and 1."""
+        return self.positions(cells.numbers())
+
+    def put(self, found: NDArray[Any], out: NDArray[Any], start: int, factor: float) -> None:
         """One column between ``-factor`` and ``factor``."""
-        out[:, 0] = self.positions(cells.numbers()) * factor
+        np.multiply(found, factor, out=out[:, start], casting="same_kind")
 
     def block(self, factor: float) -> Part:
         """A number between ``-factor`` and ``factor``."""
@@ -204,13 +212,19 @@ class Categorical(Column):
         told = [" ".join(str(text_of(category)).split()) for category in self.categories]
         return tuple(f"{column}={name}" for name in [*told, OTHER][: self.width])
 
-    def write(self, cells: Cells, out: NDArray[Any], factor: float) -> None:
+    def read(self, cells: Cells) -> NDArray[Any]:
+        """Each row's place among the encoded columns, in as few bytes as they take."""
+        small = np.min_scalar_type(-self.width - 1)
+        last = len(self.categories) if self.other else -1
+        return cells.codes(lookup(self.categories), small, last)
+
+    def put(self, found: NDArray[Any], out: NDArray[Any], start: int, factor: float) -> None:
         """``factor`` in the column of each row's category."""
-        codes = cells.codes(lookup(self.categories))
-        if self.other:
-            codes = np.where(codes < 0, len(self.categories), codes)
-        rows = np.flatnonzero(codes >= 0)
-        out[rows, codes[rows]] = factor
+        assert out.flags.c_contiguous  # else what is written below would be a copy
+        places = np.arange(start, start + out.size, out.shape[1])
+        places += found
+        known = found >= 0
+        out.reshape(-1)[places if known.all() else places[known]] = factor
 
     def block(self, factor: float) -> Part:
         """One of the columns is ``factor``; none, where others have no column."""

@@ -23,6 +23,9 @@ from privet.schema.persons import Allowance
 from privet.schema.tables import Batch, OpenTable, open_table
 from privet.schema.target import Target
 
+#: What rows are made of: arrays with an entry for each of them.
+Parts = tuple[NDArray[Any], ...]
+
 
 class Encoded(NamedTuple):
     """Features in the unit ball (n x width) and declared classes, or numbers (n)."""
@@ -72,7 +75,7 @@ def encode(schema: Declarations, table: Any, dtype: DTypeLike) -> Encoded:
         if person is not None and allowance is not None:
             constant |= allowance.spent(batch.cells(person.column))
         out = x.take(len(batch))
-        _write(schema, batch, out)
+        _put(schema, _read(schema, batch), out)
         out[constant] = 0.0
         codes.take(len(batch))[:] = np.where(constant, schema.label.missing_code, found)
     return Encoded(x.finished(), schema.label.decode(codes.finished()))
@@ -92,7 +95,7 @@ def encode_features(schema: Declarations, table: Any, dtype: DTypeLike) -> NDArr
     opened = open_table(table, schema.file)
     x = _features(schema, opened, dtype)
     for batch in opened.batches(list(schema.columns)):
-        _write(schema, batch, x.take(len(batch)))
+        _put(schema, _read(schema, batch), x.take(len(batch)))
     return x.finished()
 
 
@@ -121,22 +124,29 @@ class ChunkEncoder:
         """The columns that are read."""
         return [*self.schema.columns, *([self.schema.label.name] if self.label else [])]
 
-    def __call__(self, batch: Batch) -> tuple[NDArray[Any], NDArray[Any], Codes]:
-        """Features, places of the labels, places of the groups (none: 0)."""
-        x = np.zeros((len(batch), self.schema.width))
-        _write(self.schema, batch, x)
+    def parts(self, batch: Batch) -> Parts:
+        """An array for each column, the labels' places, which rows are constant, the groups'."""
         codes: NDArray[Any] = np.zeros(len(batch), dtype=np.intp)
+        constant: Flags = np.zeros(len(batch), dtype=np.bool_)
         groups: Codes = codes
         if self.label:
             label = self.schema.label
             found, constant = _labels(label, batch.cells(label.name))
-            x[constant] = 0.0
             codes = np.where(constant, label.missing_code, found).astype(label.code_type)
         if self.group is not None:
             column = self.schema.columns[self.group]
             assert isinstance(column, Categorical)
-            places = batch.cells(self.group).codes(lookup(column.categories))
-            groups = np.where(places < 0, len(column.categories), places)
+            place, last = lookup(column.categories), len(column.categories)
+            groups = batch.cells(self.group).codes(place, unknown=last)
+        return *_read(self.schema, batch), codes, constant, groups
+
+    def expanded(self, parts: Parts) -> tuple[NDArray[Any], NDArray[Any], Codes]:
+        """Features, places of the labels, places of the groups (none: 0)."""
+        *found, codes, constant, groups = parts
+        x = np.zeros((len(codes), self.schema.width))
+        _put(self.schema, found, x)
+        if constant.any():
+            x[constant] = 0.0
         return x, codes, groups
 
 
@@ -146,12 +156,16 @@ def _features(schema: Declarations, table: OpenTable, dtype: DTypeLike) -> _Grow
     return _Growing(table.n, (schema.width,), dtype)
 
 
-def _write(schema: Declarations, batch: Batch, out: NDArray[Any]) -> None:
-    """Encode a batch into rows that are all zero."""
+def _read(schema: Declarations, batch: Batch) -> list[NDArray[Any]]:
+    return [column.read(batch.cells(name)) for name, column in schema.columns.items()]
+
+
+def _put(schema: Declarations, found: list[NDArray[Any]], out: NDArray[Any]) -> None:
+    """Encode what was read into rows that are all zero."""
     factor = 1.0 if schema.rows == "unit" else schema.factor
     start = 0
-    for name, column in schema.columns.items():
-        column.write(batch.cells(name), out[:, start : start + column.width], factor)
+    for column, values in zip(schema.columns.values(), found, strict=True):
+        column.put(values, out, start, factor)
         start += column.width
     if schema.rows == "unit":
         normalized_rows(out, len(schema.columns))

@@ -24,6 +24,7 @@ from privet.domain import Box
 from privet.errors import DeclarationError
 from privet.losses import Logistic
 from privet.mechanisms import TRAINERS, ObjectivePerturbation
+from privet.mechanisms.gap import reserve, rounding_of
 from privet.randomness import source
 from privet.rows import checked_rows
 from tests.laws.releases.registry import people, quiet
@@ -44,6 +45,15 @@ def test_the_gradient_is_that_of_a_ridge_around_the_center() -> None:
     slopes = -signs / (1.0 + np.exp(signs * (X @ theta)))
     gradient = X.T @ slopes / len(X) + design.risk.regularization * (theta - center) + b / len(X)
     assert np.linalg.norm(gradient) < 1e-6
+
+
+def test_the_rounding_that_is_told_is_the_one_that_is_paid_for() -> None:
+    """The gap's noise hides ``2 (tolerance + rounding)/Lam``, with a center or without."""
+    for center in (None, (2.0, -1.0, 5e5)):
+        design: Any = ObjectivePerturbation(Logistic(), PureDP(1.0), center=center).design(100, 3)
+        told = 2.0 * (design.tolerance + rounding_of(design)) / design.risk.regularization
+        paid = reserve(PureDP(1.0)).gap_noise(told, 3)
+        assert paid.scale == pytest.approx(design.gap.scale, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", TRAINERS)

@@ -33,7 +33,8 @@ from privet.evaluation.threshold import choose_threshold
 from privet.models.fit import ModelView
 from privet.models.predictions import write_predictions
 from privet.models.row_wise import RowWise
-from privet.rows.chunks import Chunk, Sums, cut
+from privet.rows.chunks import Chunk, Sums
+from privet.rows.cutting import Cutter, cut
 from privet.rows.parquet import open_parquet, parquet_units
 from privet.rows.streamed import Source
 from privet.rows.threads import Progress, watched
@@ -145,25 +146,23 @@ def test_chunks_end_at_multiples_of_their_size_whatever_the_batches() -> None:
         x = rng.normal(size=(int(sizes.sum()), 2))
         codes = np.arange(len(x))
         ends = np.cumsum(sizes)
-        batches = [
-            (x[e - s : e], codes[e - s : e], codes[e - s : e])
-            for e, s in zip(ends, sizes, strict=True)
-        ]
-        chunks = list(cut(iter(batches), start, 32))
-        np.testing.assert_array_equal(np.concatenate([chunk.x for chunk in chunks]), x)
-        assert [chunk.start for chunk in chunks[1:]] == [
-            (start // 32 + 1 + i) * 32 for i in range(len(chunks) - 1)
-        ]
+        batches = [(x[e - s : e], codes[e - s : e]) for e, s in zip(ends, sizes, strict=True)]
+        pieces = list(cut(iter(batches), start, 32))
+        for place, whole in enumerate((x, codes)):
+            found = np.concatenate([parts[place] for _, parts in pieces])
+            np.testing.assert_array_equal(found, whole)
+        numbers = [number for number, _ in pieces]
+        assert numbers == [start] + [(start // 32 + 1 + i) * 32 for i in range(len(pieces) - 1)]
 
 
 def test_units_hold_every_row_once_and_begin_near_row_groups(folder: Path) -> None:
     files, _ = open_parquet(folder)
-    units: Any = parquet_units(files, ChunkEncoder(schema()))
+    units: Any = parquet_units(files, Cutter.of(ChunkEncoder(schema())))
     assert len(units) > 3
     assert sum(unit.rows for unit in units) == N
     for unit in units:
         assert sum(part.rows for part in unit.parts) == unit.rows
-        assert all(part.skip < unit.size for part in unit.parts)
+        assert all(part.skip < unit.cutter.size for part in unit.parts)
         assert sum(len(chunk) for chunk in unit.chunks()) == unit.rows
 
 
@@ -324,12 +323,3 @@ def test_passes_are_told_with_speed_and_gradient_norm(folder: Path) -> None:
 def test_a_seed_warns_here_too(folder: Path) -> None:
     with pytest.warns(SeededNoise):
         fit_table(LogisticRegression(1.0, insecure_seed=1), schema(), folder)
-
-
-def test_a_table_that_is_computed_anew_is_not_divided(arrow: pa.Table, tmp_path: Path) -> None:
-    """Its order may change between two passes, and the parts of a search would overlap."""
-    pq.write_table(arrow, tmp_path / "rows.parquet")
-    plan = pl.scan_parquet(tmp_path / "rows.parquet")
-    search, declared = MODELS["partition search"], schema_for("partition search")
-    with pytest.raises(DeclarationError, match="Parquet"):
-        fit_table(search, declared, stream(plan))
