@@ -7,8 +7,8 @@ non_interactive    weights on points that are drawn privately
 
 from privet.answers.interactive import InteractivePredictor
 from privet.answers.non_interactive import NonInteractiveClassifier
-from privet.answers.records import Transcript, load_transcript
 from privet.answers.semi_interactive import SemiInteractiveClassifier
+from privet.answers.transcript import Transcript, load_transcript
 
 __all__ = [
     "InteractivePredictor",

@@ -16,8 +16,9 @@ import numpy as np
 from privet._types import Array
 from privet.answers import journal as journals
 from privet.answers.journal import Hold, Place
-from privet.answers.records import Transcript, key_of, load_transcript
+from privet.answers.records import key_of
 from privet.answers.sessions import Session, SparseSession, VectorSession
+from privet.answers.transcript import Transcript, load_transcript
 from privet.errors import DeclarationError
 from privet.features.kernel import Kernel
 from privet.mechanisms.function import MOST_RESUMED

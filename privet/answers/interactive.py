@@ -20,8 +20,8 @@ from privet.answers.answering import KernelAnswering, budget_first
 from privet.answers.curator import Curator, newest_of, opened, recalled, resumed
 from privet.answers.journal import claimed
 from privet.answers.public_numbers import AnswerNumbers
-from privet.answers.records import Transcript, load_transcript
 from privet.answers.sessions import Opening, Session
+from privet.answers.transcript import Transcript, load_transcript
 from privet.errors import DataError, DeclarationError, PrivetWarning
 from privet.features.kernel import Kernel
 from privet.features.named import kernel_from_json

@@ -31,7 +31,7 @@ from privet._files import create_new, probe
 from privet._untrusted import read_whole
 from privet.answers import records
 from privet.answers.process import after_fork, this_process
-from privet.answers.records import Transcript, load_transcript
+from privet.answers.transcript import Transcript, load_transcript
 from privet.errors import DataError, DeclarationError
 
 Place = str | os.PathLike[str]

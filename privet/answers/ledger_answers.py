@@ -21,8 +21,9 @@ from privet._types import Array
 from privet.answers import records
 from privet.answers.interactive import DECLARED, InteractivePredictor
 from privet.answers.process import this_process
-from privet.answers.records import Transcript, batch_from_json, key_of
+from privet.answers.records import batch_from_json, key_of
 from privet.answers.sessions import Session, SparseSession
+from privet.answers.transcript import Transcript
 from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
 from privet.features.named import kernel_from_json
 from privet.features.numeric import Gaussian

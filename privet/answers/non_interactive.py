@@ -15,8 +15,9 @@ import numpy as np
 
 from privet._checks import is_number
 from privet._types import Array
-from privet.answers.answering import ReleasedExpansion, budget_first, failure_share
+from privet.answers.answering import budget_first, failure_share
 from privet.answers.dual import kernel_minimum
+from privet.answers.expansion import ReleasedExpansion
 from privet.errors import DeclarationError
 from privet.features.kernel import Kernel, count
 from privet.features.named import declared_kernel

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.answers.answering import KernelAnswering
 from privet.answers.curator import Curator
-from privet.answers.records import Transcript
 from privet.answers.sessions import Opening
+from privet.answers.transcript import Transcript
 from privet.mechanisms.sparse_vector import SparseVectorDesign
 
 

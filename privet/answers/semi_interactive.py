@@ -18,8 +18,9 @@ import numpy as np
 import scipy.linalg
 
 from privet._types import Array
-from privet.answers.answering import ReleasedExpansion, budget_first
+from privet.answers.answering import budget_first
 from privet.answers.dual import kernel_minimum
+from privet.answers.expansion import ReleasedExpansion
 from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.features.kernel import Kernel, count

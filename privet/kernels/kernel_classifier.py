@@ -42,7 +42,7 @@ from privet.mechanisms.gap import reserve
 from privet.mechanisms.regularization import regularization_floor
 from privet.mechanisms.trainer import Design
 from privet.models.classifier import PrivateLinearClassifier
-from privet.models.fit import Planned
+from privet.models.planned import Planned
 from privet.privacy.budget import Budget, as_budget
 from privet.rows.mapped import FeatureMap
 

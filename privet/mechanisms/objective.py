@@ -27,10 +27,8 @@ from typing import ClassVar
 import numpy as np
 
 from privet._types import Array
-from privet.bisection import largest
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent, round_to_grid
-from privet.losses import Loss, MarginLoss
 from privet.losses.loss import JACOBIAN_SHARE
 from privet.mechanisms.gap import (
     NEGLIGIBLE,
@@ -42,6 +40,7 @@ from privet.mechanisms.gap import (
     public,
     reserve,
 )
+from privet.mechanisms.laplace_rate import infeasible, laplace_rate
 from privet.mechanisms.regularization import (
     choose_regularization,
     default_regularization,
@@ -201,7 +200,7 @@ class ObjectivePerturbation(Mechanism):
         q = RegularizedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
         a = largest_rate(lambda rate: shape.bound(rate, q), free, epsilon)
         if a <= 0.0:
-            raise _infeasible(self.loss, epsilon, n, lam, self.norm_bound)
+            raise infeasible(self.loss, epsilon, n, lam, self.norm_bound)
         return Calibrated(
             lam, shape.noise(a), PureCurve(epsilon), shape.theorem, "", shape.difference
         )
@@ -295,60 +294,3 @@ def finish(minima: Array, design: Design, randomness: Randomness) -> Array:
     if design.gap is not None:
         minima = minima + design.gap.sample(randomness, len(minima))
     return round_to_grid(minima, design.exponent)
-
-
-@dataclass(frozen=True)
-class LaplaceRate:
-    """``a = R/scale`` of the spherical Laplace noise at the total regularization."""
-
-    a: float
-    regularization: float
-
-
-def laplace_rate(
-    loss: Loss, calibration: str | None, epsilon: float, n: int, lam: float, norm_bound: float
-) -> LaplaceRate:
-    """The rate that each calibration gives; refuses where it has none."""
-    q = RegularizedRisk(loss, lam, norm_bound).relative_curvature(n)
-    if calibration in (None, "exact"):
-        a = exact_rate(loss, epsilon, q)
-        if a <= 0.0:
-            raise _infeasible(loss, epsilon, n, lam, norm_bound)
-        return LaplaceRate(a, lam)
-    if calibration == "wang2018":
-        left = epsilon - loss.log_determinant_bound(q)
-        if left <= 0.0:
-            raise _infeasible(loss, epsilon, n, lam, norm_bound)
-        return LaplaceRate(left / loss.difference_bound, lam)
-    if not isinstance(loss, MarginLoss):
-        raise DeclarationError(f"calibration={calibration!r} is for two-class losses only.")
-    return _chaudhuri2011(loss, epsilon, n, lam, norm_bound)
-
-
-def exact_rate(loss: Loss, epsilon: float, q: float) -> float:
-    """The largest ``a`` with ``privacy_loss_bound(a, q) <= epsilon``; 0 if there is none."""
-    free = epsilon / loss.difference_bound
-    return largest_rate(lambda a: loss.privacy_loss_bound(a, q), free, epsilon)
-
-
-def _chaudhuri2011(
-    loss: Loss, epsilon: float, n: int, lam: float, norm_bound: float
-) -> LaplaceRate:
-    """Algorithm 2, with ``c R^2`` for its ``c``."""
-    risk = RegularizedRisk(loss, lam, norm_bound)
-    left = epsilon - 2.0 * math.log1p(loss.curvature_bound * risk.relative_curvature(n))
-    if left <= 0.0:
-        lam = risk.row_curvature / (n * math.expm1(epsilon / 4.0))
-        left = epsilon / 2.0
-    return LaplaceRate(left / loss.difference_bound, lam)
-
-
-def _infeasible(
-    loss: Loss, epsilon: float, n: int, lam: float, norm_bound: float
-) -> InfeasibleBudget:
-    most_q = largest(lambda q: loss.privacy_loss_bound(0.0, q) < epsilon)
-    smallest = regularization_floor(norm_bound, n, most_q)
-    return InfeasibleBudget(
-        f"regularization = {lam:g} is too small: the Jacobian term alone exceeds epsilon = "
-        f"{epsilon:g} for {n} rows. Use 'auto', or more than {smallest:g}."
-    )

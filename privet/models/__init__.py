@@ -1,9 +1,10 @@
 """Private models with scikit-learn's contract."""
 
 from privet.models.classifier import PrivateLinearClassifier
-from privet.models.fit import Fit, Planned
+from privet.models.fit import Fit
 from privet.models.large_margin import LargeMarginGaussian
 from privet.models.linear import LogisticRegression
+from privet.models.planned import Planned
 from privet.models.raw_tables import fit_table
 from privet.models.regression import HuberRegressor, LinearRegression, PoissonRegressor
 from privet.models.regressor import PrivateLinearRegressor

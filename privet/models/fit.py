@@ -43,13 +43,13 @@ from privet.errors import DeclarationError
 from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger
 from privet.losses import Loss
-from privet.mechanisms import Mechanism, Trainer
-from privet.mechanisms.trainer import Design, ReleasedVector, VectorDesign
+from privet.mechanisms import Mechanism
+from privet.mechanisms.trainer import Design, ReleasedVector
 from privet.models.digest import model_digest
-from privet.models.inputs import declared_classes, encode_labels, table_shape
+from privet.models.inputs import declared_classes, encode_labels
 from privet.models.model_view import ModelView
+from privet.models.planned import Planned, TrainingTable
 from privet.models.row_wise import refuse_charge, why_not_covered
-from privet.models.standardize import StagedBudget
 from privet.privacy import Event
 from privet.privacy.budget import Budget
 from privet.privacy.guarantee import Guarantee, Receipt
@@ -58,51 +58,6 @@ from privet.rows.streamed import rows_of
 
 #: What a table is called by: known of the rows as a whole, set when they are read.
 NAMED = ("n_features_in_", "feature_names_in_")
-
-
-@dataclass(frozen=True)
-class Planned:
-    """What a fit will do and cost, from declarations and the table's shape alone.
-
-    Attributes
-    ----------
-    mechanism : Trainer
-        With the fit's share of the budget.
-    design : VectorDesign
-        Every number of the release: noise, regularization, tolerance.
-    stages : StagedBudget
-        The budget, between the fit and the releases that come before it.
-    event : Event
-        What all of it will cost.
-    """
-
-    mechanism: Trainer
-    design: VectorDesign
-    stages: StagedBudget
-    event: Event
-
-    @property
-    def minimizer(self) -> tuple[Mechanism, Design]:
-        """Mechanism and design of a private minimizer; refused where the fit is none."""
-        if isinstance(self.mechanism, Mechanism) and isinstance(self.design, Design):
-            return self.mechanism, self.design
-        raise DeclarationError(
-            f"A fit by mechanism={self.mechanism.name!r} has no noise of a known law in its "
-            "coefficients, which this needs. Use mechanism='objective'."
-        )
-
-
-@dataclass(frozen=True)
-class TrainingTable:
-    """Rows and labels as arrays; neither cells nor labels have been looked at."""
-
-    x: Any
-    labels: NDArray[Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns (0 for objects that have none): public."""
-        return table_shape(self.x)
 
 
 class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]

@@ -22,12 +22,13 @@ from privet.losses.weighted import Weighted
 from privet.mechanisms import MECHANISMS, TRAINERS, RidgeStatistics, Trainer
 from privet.mechanisms.trainer import NoiseChoice, ReleasedVector
 from privet.models.featured import Standardize
-from privet.models.fit import Fit, Planned
+from privet.models.fit import Fit
 from privet.models.informed import InformedModel
 from privet.models.inputs import table_shape
 from privet.models.model_display import Displayed
 from privet.models.model_file import save
 from privet.models.model_view import told_engine
+from privet.models.planned import Planned
 from privet.models.raw_tables import encoded_features
 from privet.models.standardize import (
     Stage,

@@ -24,9 +24,10 @@ from privet.errors import DataError, DeclarationError, is_quiet
 from privet.ledger import Ledger
 from privet.mechanisms.trainer import NoiseChoice, ReleasedVector
 from privet.models.featured import Standardize
-from privet.models.fit import Fit, TrainingTable
+from privet.models.fit import Fit
 from privet.models.inputs import LOGGER
 from privet.models.linear_model import PrivateLinearModel
+from privet.models.planned import TrainingTable
 from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap
 from privet.rows.streamed import StreamedLabels

@@ -24,7 +24,7 @@ from privet.models import Released as ReleasedModel
 from privet.planning.bounds import ReleaseNoise, coefficient_noise, release_noise
 from privet.privacy.budget import Budget
 from privet.schema import Effect, Schema
-from privet.schema.columns import OTHER
+from privet.schema.declared_values import OTHER
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,8 @@ from privet._checks import is_number
 from privet._names import alike
 from privet.domain import Domain
 from privet.schema.cells import Value
-from privet.schema.columns import Column, Label, Mark, Misdeclared, is_plain, shown
+from privet.schema.columns import Column, Label, Mark
+from privet.schema.declared_values import Misdeclared, is_plain, shown
 from privet.schema.file_format import FileFormat
 from privet.schema.persons import Person
 from privet.schema.target import Target

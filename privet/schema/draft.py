@@ -16,7 +16,7 @@ import numpy as np
 
 from privet.errors import DataError
 from privet.schema.cells import Cells, Value, is_readable, text_of
-from privet.schema.columns import OTHER, is_plain
+from privet.schema.declared_values import OTHER, is_plain
 from privet.schema.file_format import PLAIN, FileFormat
 from privet.schema.tables import OpenTable, open_table
 from privet.schema.toml import entry, heading

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privet.errors import MissingExtra
-from privet.schema.columns import Misdeclared, shown
+from privet.schema.declared_values import Misdeclared, shown
 
 #: what a separator is guessed from, the likelier first
 SEPARATORS = (",", ";", "\t", "|")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privet._checks import is_whole
 from privet._types import Flags
 from privet.schema.cells import Cells, Index, text_of
-from privet.schema.columns import Misdeclared, shown, text
+from privet.schema.declared_values import Misdeclared, shown, text
 
 MOST_ROWS = 1_000_000
 

@@ -10,7 +10,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from privet._types import Array, Flags
 from privet.schema.cells import Cells
-from privet.schema.columns import Mark, Misdeclared, mark, number, text
+from privet.schema.columns import Mark
+from privet.schema.declared_values import Misdeclared, mark, number, text
 
 
 @dataclass(frozen=True)

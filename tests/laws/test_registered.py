@@ -39,6 +39,7 @@ HELPERS = {
     "release",
     "trainer",
     "gap",
+    "laplace_rate",
     "regularization",
     "kernel_minimizer",
     "shaped",

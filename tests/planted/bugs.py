@@ -22,7 +22,7 @@ from privet.domain import Box, Domain, OneHot
 from privet.losses import HuberHinge, Logistic, Softmax
 from privet.mechanisms import Design, Mechanism, ObjectivePerturbation, OutputPerturbation
 from privet.mechanisms.gradient import GradientDescent
-from privet.mechanisms.objective import exact_rate
+from privet.mechanisms.laplace_rate import exact_rate
 from privet.mechanisms.trainer import ReleasedVector
 from privet.minimize import minimize
 from privet.noise import NOISES, Product, SphericalLaplace
