@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from operator import itemgetter
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from privet._types import Array
 from privet.errors import DataError
-from privet.schema.cells import lookup, number_of
+from privet.schema.cells import lookup, number_of, text_of
 from privet.schema.columns import Categorical, Numeric
 from privet.schema.declarations import Declarations
 from privet.schema.encode import normalized_rows
@@ -38,41 +39,72 @@ class RowEncoder:
         self.schema = schema
         self.names = tuple(schema.columns)
         self._known = frozenset(self.names)
+        only = self.names[0]
+        self._cells: Callable[[Mapping[str, Any]], tuple[Any, ...]] = (
+            itemgetter(*self.names) if len(self.names) > 1 else lambda row: (row[only],)
+        )
         self._factor = 1.0 if schema.rows == "unit" else schema.factor
         starts = np.cumsum([0, *(column.width for column in schema.columns.values())]).tolist()
-        self._numbers = [
-            (name, start, column)
-            for (name, column), start in zip(schema.columns.items(), starts, strict=False)
-            if isinstance(column, Numeric)
-        ]
+        columns = list(enumerate(schema.columns.values()))
+        numbers = [(i, column) for i, column in columns if isinstance(column, Numeric)]
+        self._numbers = [i for i, _ in numbers]
+        self._scale = _Scale([column for _, column in numbers])
+        self._at = np.array([starts[i] for i in self._numbers], dtype=np.intp)
         self._places = [
-            (name, start, lookup(column.categories), len(column.categories) if column.other else -1)
-            for (name, column), start in zip(schema.columns.items(), starts, strict=False)
+            (i, _Places(column, starts[i]))
+            for i, column in columns
             if isinstance(column, Categorical)
         ]
-        self._scale = _Scale([column for _, _, column in self._numbers])
-        self._at = np.array([start for _, start, _ in self._numbers], dtype=np.intp)
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> Array:
         """Encoded rows; each row must have a plain cell, or None, for every declared column."""
-        for row in rows:
-            if row.keys() != self._known:
-                self._refuse(row)
-        cells = {name: [row[name] for row in rows] for name in self.names}
-        for name, column in cells.items():
-            _check(name, column)
+        cells = self._columns(rows)
+        kinds = [self._kinds(i, column) for i, column in enumerate(cells)]
         out = np.zeros((len(rows), self.schema.width))
         if self._numbers:
-            values = np.array([_numbers(cells[name]) for name, _, _ in self._numbers]).T
-            out[:, self._at] = self._scale(values) * self._factor
-        for name, start, place, other in self._places:
-            for i, code in enumerate(_codes(cells[name], place)):
-                at = code if code >= 0 else other
-                if at >= 0:
-                    out[i, start + at] = self._factor
+            if any(str in kinds[i] for i in self._numbers):
+                values = np.array([self._parsed(i, cells[i]) for i in self._numbers])
+            else:
+                values = _as_numbers([cells[i] for i in self._numbers])
+            out[:, self._at] = self._scale(values.T) * self._factor
+        if self._places:
+            spots = np.array([places(cells[i]) for i, places in self._places])
+            column, row = np.nonzero(spots >= 0)
+            out[row, spots[column, row]] = self._factor
         if self.schema.rows == "unit":
             normalized_rows(out, len(self.names))
         return out
+
+    def _columns(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+        """The cells of each column, in the schema's order."""
+        if set(map(len, rows)) == {len(self.names)}:
+            try:
+                return list(zip(*map(self._cells, rows), strict=True))
+            except KeyError:
+                pass
+        for row in rows:
+            if row.keys() != self._known:
+                self._refuse(row)
+        raise DataError("There are no rows.")
+
+    def _kinds(self, i: int, column: tuple[Any, ...]) -> set[type]:
+        kinds = set(map(type, column))
+        if not kinds <= PLAIN or (float in kinds and not ENDLESS.isdisjoint(column)):
+            raise DataError(
+                f"The cell {self.names[i]!r} must be a finite number, a text, true, false or null."
+            )
+        return kinds
+
+    def _parsed(self, i: int, column: tuple[Any, ...]) -> Array:
+        """``number_of`` each cell; a text that is no number was not meant to be a missing cell."""
+        found = np.array([number_of(cell) for cell in column], dtype=np.float64)
+        for cell, number in zip(column, found.tolist(), strict=True):
+            if isinstance(cell, str) and cell.strip() and not math.isfinite(number):
+                raise DataError(
+                    f"The cell {self.names[i]!r} must be a number; a text stands there. null is a "
+                    "missing cell."
+                )
+        return found
 
     def _refuse(self, row: Mapping[str, Any]) -> NoReturn:
         absent = [name for name in self.names if name not in row]
@@ -87,28 +119,34 @@ class RowEncoder:
         )
 
 
-def _check(name: str, column: list[Any]) -> None:
-    kinds = set(map(type, column))
-    if not kinds <= PLAIN or (float in kinds and not ENDLESS.isdisjoint(column)):
-        raise DataError(f"The cell {name!r} must be a finite number, a text, true, false or null.")
+def _as_numbers(columns: list[tuple[Any, ...]]) -> Array:
+    """``number_of`` each where there is no text: numpy does the same at once."""
+    try:
+        return np.array(columns, dtype=np.float64)
+    except OverflowError:  # a whole number beyond the largest float
+        return np.array([[number_of(cell) for cell in column] for column in columns])
 
 
-def _numbers(column: list[Any]) -> Array:
-    """``number_of`` each; numpy does the same at once where there is no text."""
-    if str not in set(map(type, column)):
-        try:
-            return np.array(column, dtype=np.float64)
-        except OverflowError:  # a whole number beyond the largest float
-            pass
-    return np.array([number_of(cell) for cell in column], dtype=np.float64)
+class _Places:
+    """Where the cells of a categorical column have their one; -1: nowhere."""
 
+    def __init__(self, column: Categorical, start: int) -> None:
+        self._place, self._start = lookup(column.categories), start
+        self._other = start + len(column.categories) if column.other else -1
+        texts = [text for text in map(text_of, column.categories) if text is not None]
+        # the spelling that nearly all cells have; nothing that was asked is kept
+        self._usual = {text: self._found(text) for text in texts}
 
-def _codes(column: list[Any], place: Callable[[Any], int]) -> list[int]:
-    """``place`` of each; of many texts, once for each different one."""
-    if len(column) < 8 or set(map(type, column)) != {str}:
-        return [place(cell) for cell in column]
-    known = {cell: place(cell) for cell in set(column)}
-    return [known[cell] for cell in column]
+    def _found(self, cell: Any) -> int:
+        place = self._place(cell)
+        return self._start + place if place >= 0 else self._other
+
+    def __call__(self, cells: tuple[Any, ...]) -> list[int]:
+        """One for each cell, which is a plain one."""
+        found = list(map(self._usual.get, cells))
+        if None not in found:
+            return cast("list[int]", found)
+        return [self._found(c) if f is None else f for c, f in zip(cells, found, strict=True)]
 
 
 class _Scale:
