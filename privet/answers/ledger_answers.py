@@ -211,8 +211,8 @@ class LedgerAnswers:
     def answer(self, queries: Array, key: str | None = None, asked: str | None = None) -> Array:
         """One private score for each encoded row; the same row gets the same score, always.
 
-        ``key`` names the request and ``asked`` is its digest: the same key with another request is
-        refused.
+        ``key`` names the request and ``asked`` is its digest. A key is noted with the new answers
+        that it brought, so there are no more keys than answers; with another request it is refused.
         """
         queries = np.ascontiguousarray(np.asarray(queries, dtype=np.float64) + 0.0)
         if not np.isfinite(queries).all():
@@ -237,7 +237,7 @@ class LedgerAnswers:
                 count = len(self.transcript) + len(fresh)
                 record = {**batch.to_json(), "state": session.state, "count": count}
             noted = self._newest
-            if fresh or (key is not None and used is None):
+            if fresh:
                 told = (key, asked) if used is None else (None, None)
                 noted = mine.append(self._newest, record, *told)
         # durable: from here on the answers may be seen

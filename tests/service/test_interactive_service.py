@@ -59,6 +59,13 @@ def test_near_duplicates_do_not_average_the_noise_away(asked: RunningService) ->
     assert spread < 0.1 * told[0]["noise_sd"]
 
 
+def test_a_key_is_for_one_request_whichever_worker_has_it(asked: RunningService) -> None:
+    key = {"Idempotency-Key": "new"}
+    first = asked.predict(row(3), headers=key)
+    assert {asked.predict(row(3), headers=key).raw for _ in range(4)} == {first.raw}
+    assert {asked.predict(row(1), headers=key).code for _ in range(4)} == {"key"}
+
+
 def test_answer_times_are_whole_steps_whatever_is_answered(asked: RunningService) -> None:
     """New, known and refused: none comes before its step is over."""
     for rows in ([row(2)], [row(2)], [{"age": 1}]):
@@ -86,12 +93,13 @@ def test_the_limit_is_kept_by_all_workers_and_after_a_restart(
     ledger.verify()
 
 
-def test_a_key_is_for_one_request_whichever_worker_has_it(asked: RunningService) -> None:
-    key = {"Idempotency-Key": "one"}
-    first = asked.predict(row(10), headers=key)
-    assert {asked.predict(row(10), headers=key).raw for _ in range(4)} == {first.raw}
-    assert {asked.predict(row(11), headers=key).code for _ in range(4)} == {"key"}
+def test_no_key_is_noted_for_rows_that_were_answered_before(asked: RunningService) -> None:
+    """Any number of keys can be sent, and the ledger's file does not grow by them."""
+    first = asked.predict(row(10), headers={"Idempotency-Key": "one"})
+    assert {asked.predict(row(10), headers={"Idempotency-Key": "two"}).raw} == {first.raw}
+    assert asked.predict(row(11), headers={"Idempotency-Key": "one"}).status == 200
     assert asked.predict(row(10), headers={"Idempotency-Key": "a b"}).status == 400
+    assert asked.predict(row(10), headers={"Idempotency-Key": "a" * 201}).status == 400
 
 
 def test_no_row_of_the_table_is_in_an_answer_or_the_log(

@@ -15,7 +15,7 @@ from privet.answers import ledger_answers
 from privet.answers.ledger_answers import LedgerAnswers, open_answers, resumed_answers
 from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
 from privet.ledger import Ledger
-from privet.ledger.answer_turns import turn
+from privet.ledger.answer_turns import glance, turn
 from privet.mechanisms.function import MOST_RESUMED
 from privet.privacy.budget import ZCDP
 from privet.schema import Categorical, Label, Numeric, Person, Schema
@@ -161,10 +161,14 @@ def test_a_key_is_for_one_request(ledger: Ledger) -> None:
     told = release.answer(z, "b/1", "digest")
     other = resumed_answers("ward", patients(), ledger=ledger)
     np.testing.assert_array_equal(other.answer(z, "b/1", "digest"), told)
-    other.answer(z, "b/2", "digest")  # another name for a request that was answered
-    for key in ("b/1", "b/2"):
-        with pytest.raises(ledger_answers.KeyUsed, match="another request"):
-            release.answer(queries(1, seed=3), key, "another digest")
+    with glance(ledger, "ward") as look:
+        before = len(look.since(0))
+    for i in range(5):
+        other.answer(z, f"b/{i + 2}", "digest")  # brings nothing new: no key is noted
+    with glance(ledger, "ward") as look:
+        assert len(look.since(0)) == before
+    with pytest.raises(ledger_answers.KeyUsed, match="another request"):
+        release.answer(queries(1, seed=3), "b/1", "another digest")
     assert release.counted() == 3
 
 
