@@ -93,12 +93,7 @@ def _write(form: str, released: HandedModel, place: Path, *, force: bool) -> Non
     from privet.handover.plain_model import write_plain
 
     if form == "card":
-        guarantee = released.last.guarantee_
-        put(
-            place,
-            model_card(released.facts, guarantee, released.name, released.digest),
-            force=force,
-        )
+        put(place, model_card(released), force=force)
     elif form == "onnx":
         write_onnx(released, place, replace=force)
     elif form == "mlflow":

@@ -12,7 +12,7 @@ from privet.cli.options import Force, Json, command, open_ledger
 from privet.cli.printing import as_json, facts, free_place, is_screen, put, say, working
 
 if TYPE_CHECKING:
-    from privet.statement import Facts, RecomputedNumber
+    from privet.statement import Facts
 
 #: How the name of a page ends, and of what a statement as text is not.
 PAGES = (".html", ".htm")
@@ -110,6 +110,7 @@ def facts_of(
     declared_by: str | None = None,
 ) -> Facts:
     """The facts of a model file's statement, with the ledger's where one is given."""
+    from privet.handover.handed_model import recomputed_numbers
     from privet.models.model_display import trained
     from privet.models.row_wise import last_of
     from privet.statement import File, account, statement_facts
@@ -135,22 +136,6 @@ def facts_of(
         trained=trained(model),
         recomputed=recomputed_numbers(path),
     )
-
-
-def recomputed_numbers(path: Path) -> list[RecomputedNumber] | None:
-    """Every number of a file computed a second time.
-
-    None without the extra that this needs, and for a file that the second computation cannot read.
-    """
-    from privet.errors import DataError, MissingExtra
-    from privet.statement import RecomputedNumber
-
-    try:
-        from privet.certificate.recompute import recompute
-
-        return [RecomputedNumber(*each.cells()) for each in recompute(path)]
-    except (DataError, MissingExtra):
-        return None
 
 
 def as_text(path: Path) -> str:
@@ -193,6 +178,7 @@ def report(
 def page_of(model: Path, intervals: Path | None = None, evaluation: Path | None = None) -> str:
     """The report of a model file."""
     from privet.cli.model_commands import load_evaluation
+    from privet.handover.handed_model import recomputed_numbers
     from privet.inference import load_intervals
     from privet.report import render
     from privet.store import load

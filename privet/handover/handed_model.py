@@ -9,14 +9,27 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from privet._files import file_digest
-from privet.errors import DeclarationError
+from privet.errors import DataError, DeclarationError, MissingExtra
 from privet.ledger import Ledger
 from privet.models.model_display import trained
 from privet.models.raw_tables import after_schema, carried
 from privet.models.row_wise import last_of
 from privet.schema import Schema
-from privet.statement import Facts, File, account, as_text, statement_facts
+from privet.statement import Facts, File, RecomputedNumber, account, as_text, statement_facts
 from privet.store import load
+
+
+def recomputed_numbers(path: Path) -> list[RecomputedNumber] | None:
+    """Every number of a file computed a second time.
+
+    None without the extra that this needs, and for a file that the second computation cannot read.
+    """
+    try:
+        from privet.certificate.recompute import recompute
+
+        return [RecomputedNumber(*each.cells()) for each in recompute(path)]
+    except (DataError, MissingExtra):
+        return None
 
 
 class HandedModel:
@@ -31,6 +44,11 @@ class HandedModel:
     def name(self) -> str:
         """The file's name without its ending."""
         return self.path.stem
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether it predicts a number."""
+        return bool(getattr(self.last, "predicts_numbers", False))
 
     @property
     def stepped(self) -> bool:
@@ -65,6 +83,7 @@ class HandedModel:
             account=live,
             file=File(self.path.name, self.digest),
             trained=trained(self.last),
+            recomputed=recomputed_numbers(self.path),
         )
 
     @property

@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from privet._untrusted import MEGABYTE, read_whole
 from privet._version import __version__
-from privet.errors import DeclarationError, MissingExtra
+from privet.errors import DataError, DeclarationError, MissingExtra
 from privet.handover.handed_model import HandedModel
 from privet.models.raw_tables import after_schema
 from privet.schema import Schema
 from privet.store import load
 
 FILE = "model.privet"
+LOADER = "privet.handover.mlflow_model"
 
 
 class RawPredictor:
@@ -44,6 +46,17 @@ def _load_pyfunc(path: str) -> RawPredictor:
     return RawPredictor(found / FILE if found.is_dir() else found)
 
 
+def _is_export(folder: Path) -> bool:
+    """Whether an export wrote it: a folder, no link, whose ``MLmodel`` names this loader."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    try:
+        told = read_whole(folder / "MLmodel", MEGABYTE).decode()
+    except (OSError, ValueError, DataError):
+        return False
+    return f"loader_module: {LOADER}\n" in told
+
+
 def write_mlflow(released: HandedModel, out: Path, *, replace: bool) -> None:
     """The folder, made beside its place and renamed."""
     with warnings.catch_warnings():
@@ -55,13 +68,18 @@ def write_mlflow(released: HandedModel, out: Path, *, replace: bool) -> None:
     released.schema  # noqa: B018  refused before anything is written
     if out.exists() and not replace:
         raise DeclarationError(f"{out.name} is already there. Choose another name, or --force.")
+    if out.exists() and not _is_export(out):
+        raise DeclarationError(
+            f"{out.name} is not a folder that this export wrote, so --force does not remove it. "
+            "Choose another name."
+        )
     with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".privet-part.") as folder:
         data = Path(folder) / FILE
         shutil.copyfile(released.path, data)
         made = Path(folder) / "made"
         mlflow.pyfunc.save_model(
             str(made),
-            loader_module="privet.handover.mlflow_model",
+            loader_module=LOADER,
             data_path=str(data),
             pip_requirements=[f"privet[cli]=={__version__}"],
             metadata={

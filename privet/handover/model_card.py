@@ -6,13 +6,13 @@ from typing import Any
 
 from privet._version import __version__
 from privet.errors import MissingExtra
-from privet.privacy.guarantee import Guarantee
-from privet.statement import Facts
+from privet.handover.handed_model import HandedModel
 from privet.statement.facts import Fact
 
 
-def model_card(facts: Facts, guarantee: Guarantee, name: str, digest: str) -> str:
+def model_card(released: HandedModel) -> str:
     """The card of one released model."""
+    facts, guarantee, name = released.facts, released.last.guarantee_, released.name
     try:
         import yaml
     except ImportError as error:
@@ -21,7 +21,7 @@ def model_card(facts: Facts, guarantee: Guarantee, name: str, digest: str) -> st
     front: dict[str, Any] = {
         "library_name": "privet",
         "model_name": name,
-        "pipeline_tag": "tabular-classification",
+        "pipeline_tag": f"tabular-{'regression' if released.is_regression else 'classification'}",
         "tags": [*kind, "tabular"],
         "privacy": {
             "private": facts.private,
@@ -29,7 +29,7 @@ def model_card(facts: Facts, guarantee: Guarantee, name: str, digest: str) -> st
             "unit": guarantee.unit,
             "parameters": dict(guarantee.budget.facts()) if facts.private else {},
         },
-        "sha256": digest,
+        "sha256": released.digest,
         "privet": __version__,
     }
     lines = ["---", yaml.safe_dump(front, sort_keys=False).rstrip(), "---", "", f"# {name}", ""]

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from privet import ApproxDP, LinearSVC, LogisticRegression, PureDP, load
+from privet import ApproxDP, HuberRegressor, LinearSVC, LogisticRegression, PureDP, load
 from privet.datasets import census_schema, census_table
 from privet.errors import DeclarationError
 from privet.handover.handed_model import HandedModel
@@ -21,6 +21,7 @@ from privet.handover.registry_fields import FIELDS, OPEN, faults, gaps
 from privet.kernels import KernelSVC
 from privet.models import fit_table
 from privet.privacy.budget import GDP, ZCDP
+from privet.schema import Schema, Target
 from tests.cli.people import refused, run
 
 MODELS: dict[str, Any] = {
@@ -31,6 +32,8 @@ MODELS: dict[str, Any] = {
     "gdp": LinearSVC(GDP(1.0), standardize="unit"),
 }
 PROBABILITIES = ("logistic",)
+#: A regression, which takes every road but the plain ones.
+MINUTES = Schema(dict(list(census_schema().columns.items())[:6]), Target("commute", 0, 240))
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fit_table(model, census_schema(), table).save(found / f"{name}.privet")
     kernel = KernelSVC(ApproxDP(3.0, 1e-6), gamma=1.0, n_frequencies=20)
     fit_table(kernel, census_schema(), table).save(found / "kernel.privet")
+    fit_table(HuberRegressor(PureDP(3.0)), MINUTES, table).save(found / "minutes.privet")
     return found
 
 
@@ -80,7 +84,7 @@ def test_onnxruntime_predicts_what_the_model_predicts(
 def test_mlflow_predicts_from_raw_columns(folder: Path, tmp_path: Path) -> None:
     import mlflow.pyfunc
 
-    for name in ("logistic", "kernel"):
+    for name in ("logistic", "kernel", "minutes"):
         place = exported(folder, name, "mlflow", tmp_path / name)
         found = mlflow.pyfunc.load_model(str(place))
         model, (frame, _) = load(folder / f"{name}.privet"), rows()
@@ -101,7 +105,7 @@ def test_scikit_learn_alone_reads_and_predicts(folder: Path, name: str, tmp_path
     assert json.loads(plain.guarantee_) == model.guarantee_.to_json()
 
 
-@pytest.mark.parametrize("name", [*MODELS, "kernel"])
+@pytest.mark.parametrize("name", [*MODELS, "kernel", "minutes"])
 def test_the_registry_would_take_the_entry(folder: Path, name: str, tmp_path: Path) -> None:
     options = ["--curator", "Ward 7", "--region", "Bavaria", "--use", "Planning of beds"]
     options += ["--sector", "Healthcare", "--author", "A. Officer"]
@@ -172,8 +176,28 @@ def test_the_card_has_front_matter_and_the_statement(folder: Path, tmp_path: Pat
     told = yaml.safe_load(front)
     assert told["privacy"]["parameters"] == {"epsilon": 3.0}
     assert told["sha256"] == HandedModel(folder / "logistic.privet").digest
+    assert told["pipeline_tag"] == "tabular-classification"
     for section in HandedModel(folder / "logistic.privet").facts.sections:
         assert f"## {section.title}" in body
+    assert body.count("| holds |") > 5  # computed a second time
+    number = exported(folder, "minutes", "card", tmp_path / "number.md").read_text()
+    assert yaml.safe_load(number.split("---\n")[1])["pipeline_tag"] == "tabular-regression"
+
+
+def test_force_replaces_what_an_export_wrote_and_nothing_else(folder: Path, tmp_path: Path) -> None:
+    command = ["export", folder / "logistic.privet", "--to", "mlflow", "--force", "--out"]
+    exported(folder, "svm", "mlflow", tmp_path / "made")
+    assert run(*command, tmp_path / "made").exit_code == 0
+    foreign, empty, file = tmp_path / "mine", tmp_path / "empty", tmp_path / "file"
+    foreign.mkdir()
+    (foreign / "MLmodel").write_text("loader_module: mlflow.sklearn\n")
+    empty.mkdir()
+    file.write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "made")
+    for place in (foreign, empty, file, tmp_path / "link"):
+        refused(run(*command, place), "does not remove it")
+    assert (foreign / "MLmodel").exists()
+    assert file.read_text() == "mine"
 
 
 def test_what_has_no_plain_form_is_refused_and_leaves_no_file(folder: Path, tmp_path: Path) -> None:

@@ -16,7 +16,10 @@ ROOT = Path(privet.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
 #: What every room may open.
-WORDS = {"errors", "_checks", "_files", "_moved", "_names", "_types", "_untrusted", "_version"}
+WORDS = {
+    *("errors", "_checks", "_files", "_moved", "_model_names", "_names", "_types"),
+    *("_untrusted", "_version"),
+}
 BELOW_MECHANISMS = WORDS | {
     "bisection",
     "domain",
@@ -48,6 +51,7 @@ BELOW_EDGES = BELOW_USES | {
 #: randomness < exact_draws < grid.
 ROOMS: dict[str, set[str]] = {
     "_files": {"_untrusted", "errors"},
+    "_model_names": set(),
     "_names": set(),
     "_untrusted": {"errors"},
     "errors": set(),
@@ -87,9 +91,9 @@ ROOMS: dict[str, set[str]] = {
         "_untrusted",
         "errors",
     },  # it computes a second time, and shares how files are read
-    "handover": BELOW_EDGES,
+    "handover": BELOW_EDGES | {"certificate"},
     "cli": BELOW_EDGES | {"certificate", "handover", "report", "service"},
-    "service": BELOW_EDGES | {"report"},
+    "service": BELOW_EDGES | {"handover", "report"},
     "__main__": {"cli"},
 }
 
