@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+
+from privet._model_names import NUMBERS, model_class
 
 
 @dataclass(frozen=True)
@@ -40,21 +41,6 @@ class NoiseFlags:
         lam = "auto" if self.regularization is None else self.regularization
         named = {} if self.mechanism is None else {"mechanism": self.mechanism}
         return {**named, "noise": self.noise, "regularization": lam}
-
-
-MODELS = {
-    "logistic": ("privet.models", "LogisticRegression"),
-    "svm": ("privet.models", "LinearSVC"),
-    "gaussian": ("privet.models", "LargeMarginGaussian"),
-    "kernel-logistic": ("privet.kernels", "KernelLogisticRegression"),
-    "kernel-svm": ("privet.kernels", "KernelSVC"),
-    "linear": ("privet.models", "LinearRegression"),
-    "huber": ("privet.models", "HuberRegressor"),
-    "poisson": ("privet.models", "PoissonRegressor"),
-}
-
-#: Models of a label that is a number.
-NUMBERS = ("linear", "huber", "poisson")
 
 
 @dataclass(frozen=True)
@@ -111,8 +97,7 @@ class ModelFlags:
 
     def unfitted(self, classes: Sequence[Any] | None, **more: Any) -> Any:
         """The model, not yet fitted; ``classes`` are the schema's labels, None without a schema."""
-        home, name = MODELS[self.model]
-        return getattr(import_module(home), name)(**self._given(classes), **more)
+        return model_class(self.model)(**self._given(classes), **more)
 
     def refuse_numbers(self, name: str) -> None:
         """The command is for classifiers."""

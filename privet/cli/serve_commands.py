@@ -13,8 +13,9 @@ from privet.errors import DeclarationError, MissingExtra
 
 if TYPE_CHECKING:
     from privet.ledger import Ledger
+    from privet.service.fit_jobs import FitJobs
     from privet.service.served_answers import ServedAnswers
-    from privet.service.served_model import Served
+    from privet.service.served_model import Served, ServedFile
     from privet.service.tokens import Tokens
     from privet.service.web import Service
 
@@ -50,6 +51,13 @@ def serve(
     step: Annotated[
         float, typer.Option(help="Seconds that times of interactive answers are rounded up to.")
     ] = 0.25,
+    jobs: Annotated[
+        Path | None,
+        typer.Option(
+            help="Let tokens of the role fit train models on the tables in this folder; needs "
+            "--ledger. Off without it."
+        ),
+    ] = None,
     tokens: Annotated[
         Path | None,
         typer.Option(help="Who may ask: a file that privet token wrote. Without it one is drawn."),
@@ -77,7 +85,6 @@ def serve(
     try:
         from privet.service.guard import Counters
         from privet.service.limits import ServiceLimits
-        from privet.service.served_model import ServedRelease
         from privet.service.supervisor import Supervisor, listening
         from privet.service.supervisor import serve as answer
         from privet.service.web import Service, application
@@ -89,7 +96,7 @@ def serve(
         ) from error
     limits = ServiceLimits(body=int(megabytes * 2**20), rows=rows, per_minute=per_minute)
     account = None if ledger is None else open_ledger(ledger)
-    listed: list[Served] = [ServedRelease(p, rows=rows, ledger=account) for p in models or ()]
+    listed: list[Served] = [_file(path, rows, account) for path in models or ()]
     if answers is not None:
         one = _resumed(answers, data, account, rows, step)
         if workers > 1 and not one.answers.shared:
@@ -97,13 +104,14 @@ def serve(
                 "A sparse vector's threshold is in the memory of one process: use --workers 1."
             )
         listed.append(one)
-    if not listed:
+    training = None if jobs is None else _jobs(jobs, account)
+    if not listed and training is None:
         raise typer.BadParameter("name a model file, or a release with --answers.")
     found = {one.name: one for one in listed}
     if len(found) < len(listed):
         raise DeclarationError("Two releases would have the same name: rename one file.")
-    known, drawn = _tokens(tokens, open_=open_)
-    service = Service(found, known, limits, open=open_, counters=Counters(workers))
+    known, drawn = _tokens(tokens, open_=open_, jobs=jobs is not None)
+    service = Service(found, known, limits, open_, Counters(workers), training)
     where = listening(host, port)
     _tell(service, f"http://{_bracketed(host)}:{where.getsockname()[1]}", drawn, host, json=json)
     app = application(service)
@@ -111,6 +119,20 @@ def serve(
         answer(app, where)
     else:
         Supervisor(app, where, workers).run()
+
+
+def _file(path: Path, rows: int, ledger: Ledger | None) -> ServedFile:
+    """A model file, with a word where the ledger does not know it."""
+    from privet.service.served_model import served_file
+
+    found = served_file(path, rows=rows, ledger=ledger)
+    if found.unaccounted:
+        say(
+            f"Note: the ledger says nothing of {path.name}: {found.unaccounted}. It is served, "
+            "and GET /budget and GET /ledger have no account for it.",
+            err=True,
+        )
+    return found
 
 
 def _resumed(
@@ -127,30 +149,45 @@ def _resumed(
     return ServedAnswers(found, rows=rows, step=step)
 
 
-def _tokens(path: Path | None, *, open_: bool) -> tuple[Tokens, str | None]:
-    """Who may ask; without a file, whoever reads the token on this terminal."""
+def _jobs(folder: Path, ledger: Ledger | None) -> FitJobs:
+    """Training jobs on the tables of a folder."""
+    from privet.service.fit_jobs import FitJobs
+
+    if ledger is None:
+        raise typer.BadParameter("--jobs goes with --ledger, which every training job charges.")
+    found = FitJobs(folder, ledger)
+    found.prepare()
+    return found
+
+
+def _tokens(path: Path | None, *, open_: bool, jobs: bool) -> tuple[Tokens, dict[str, str]]:
+    """Who may ask; without a file, whoever reads the tokens on this terminal, by their roles."""
     from privet.service.tokens import Tokens, drawn_token, holder, read_tokens
 
     if path is not None:
-        return read_tokens(path), None
-    if open_:
-        return Tokens(), None
-    drawn = drawn_token()
-    return Tokens((holder("terminal", "curate", drawn),)), drawn
+        return read_tokens(path), {}
+    roles = [*([] if open_ else ["curate"]), *(["fit"] if jobs else [])]
+    drawn = {role: drawn_token() for role in roles}
+    holders = (holder(f"terminal, {role}", role, token) for role, token in drawn.items())
+    return Tokens(tuple(holders)), drawn
 
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _tell(service: Service, url: str, drawn: str | None, host: str, *, json: bool) -> None:
-    page = url + ("" if drawn is None else f"/#token={drawn}")
+def _tell(service: Service, url: str, drawn: dict[str, str], host: str, *, json: bool) -> None:
+    asks, trains = drawn.get("curate"), drawn.get("fit")
     if json:
-        as_json({"url": url, "token": drawn, "models": list(service.served)})
+        told = {"url": url, "token": asks, "models": list(service.served)}
+        as_json({**told, **({} if trains is None else {"fit_token": trains})})
         return
-    lines = [("Serving", ", ".join(service.served)), ("Page", page)]
-    if drawn is not None:
-        lines.append(("Token", f"{drawn}, until this service ends"))
+    page = url + ("" if asks is None else f"/#token={asks}")
+    lines = [("Serving", ", ".join(service.served) or "training jobs alone"), ("Page", page)]
+    if asks is not None:
+        lines.append(("Token", f"{asks}, until this service ends"))
+    if trains is not None:
+        lines.append(("For jobs", f"{trains}, until this service ends"))
     facts(lines)
     if host not in LOCAL:
         say(
@@ -164,8 +201,11 @@ def token(
     file: Annotated[Path, typer.Argument(help="The file of tokens; made where there is none.")],
     name: Annotated[str, typer.Argument(help="Who the token is for.")],
     role: Annotated[
-        Literal["ask", "curate"],
-        typer.Option(help="ask: predictions; curate: also the ledger and metrics."),
+        Literal["ask", "curate", "fit"],
+        typer.Option(
+            help="ask: predictions; curate: also the ledger and metrics; fit: predictions and "
+            "training jobs (privet serve --jobs)."
+        ),
     ] = "ask",
     remove: Annotated[
         bool, typer.Option("--remove", help="Take the token back in place of drawing one.")

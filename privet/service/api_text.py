@@ -25,9 +25,9 @@ WORDS = {
     400: "Malformed.",
     401: "No token, or a wrong one.",
     403: "The token is not for this.",
-    404: "No such model.",
+    404: "No such model, table or job.",
     408: "The body did not arrive in time.",
-    409: "Nothing is left, or the key was used for another request.",
+    409: "Nothing is left, or a key or name is taken.",
     413: "Too many bytes or rows.",
     422: "A row that the schema does not describe. The words quote no value.",
     429: "Too many requests; see Retry-After.",
@@ -35,11 +35,11 @@ WORDS = {
 }
 
 
-def described(*statuses: int, ok: Description, example: Any = None, code: int = 200) -> Description:
+def described(
+    *statuses: int, ok: Description, examples: Description | None = None, code: int = 200
+) -> Description:
     """The responses of a route."""
-    media: Description = {"schema": ok}
-    if example is not None:
-        media["example"] = example
+    media: Description = {"schema": ok, **({"examples": examples} if examples else {})}
     found: Description = {
         str(code): {"description": "Answered.", "content": {"application/json": media}}
     }
@@ -72,7 +72,7 @@ KEY: Description = {
     "required": False,
     "description": "A name for this request, at most 200 letters. An interactive release "
     "refuses the same key with another body.",
-    "schema": {"type": "string", "maxLength": 200, "pattern": "^[A-Za-z0-9._-]+$"},
+    "schema": {"type": "string", "maxLength": 200, "pattern": "^[A-Za-z0-9_-]+$"},
 }
 
 
@@ -100,6 +100,29 @@ def row_schema(schema: Schema) -> Description:
         "required": list(cells),
         "additionalProperties": False,
     }
+
+
+def asking(served: dict[str, Served], most: int) -> Description:
+    """``POST /predict``."""
+    statuses = (400, 401, 404, 408, 409, 413, 422, 503)
+    answer = {name: {"value": answered(each)} for name, each in served.items()}
+    return {
+        "requestBody": body_of(served, most),
+        "responses": described(*statuses, ok=PREDICTED, examples=answer),
+    }
+
+
+def answered(served: Served) -> Description:
+    """What an answer looks like: made up, in the form that the release answers in."""
+    told: Description = {"model": served.name, "sha256": served.digest, **served.outcome}
+    if "bounds" in told:
+        return {**told, "predictions": [sum(told["bounds"]) / 2.0]}
+    each = (
+        [0.0]
+        if served.told_as == "scores"
+        else [[1.0 / len(told["classes"])] * len(told["classes"])]
+    )
+    return {**told, "predictions": told["classes"][:1], served.told_as: each}
 
 
 def body_of(served: dict[str, Served], most: int) -> Description:
@@ -137,10 +160,15 @@ PREDICTED: Description = {
     "properties": {
         "model": {"type": "string"},
         "sha256": {"type": "string", "description": "Of the release that answered."},
-        "predictions": {"type": "array", "description": "One declared class for each row."},
+        "predictions": {
+            "type": "array",
+            "description": "For each row a declared class, or a number in the target's own units.",
+        },
         "classes": {"type": "array"},
         "probabilities": {"type": "array", "description": "For each row, in the order of classes."},
         "scores": {"type": "array", "description": "Positive for the second class."},
+        "target": {"type": "string", "description": "Of a regression: what the numbers are."},
+        "bounds": {"type": "array", "description": "Of a regression: the declared interval."},
         "noise_sd": {"type": "number", "description": "Of the noise in one score."},
     },
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic_core import from_json
+
 from privet._types import Array
 from privet.schema import Schema
 from privet.schema.row_encoder import RowEncoder
@@ -14,7 +16,9 @@ from privet.service.refusals import Refusal
 def parsed_body(raw: bytes, fields: frozenset[str]) -> dict[str, Any]:
     """A JSON object with these fields and no others."""
     try:
-        found = _DECODER.decode(raw.decode())
+        found = from_json(raw, allow_inf_nan=False)
+        if raw.count(b":") != _pairs(found):  # a key twice, or a colon in a text
+            found = _DECODER.decode(raw.decode())
     except (ValueError, RecursionError):  # also what is not UTF-8, and endless numbers
         raise Refusal(
             422,
@@ -25,6 +29,14 @@ def parsed_body(raw: bytes, fields: frozenset[str]) -> dict[str, Any]:
         named = ", ".join(sorted(fields))
         raise Refusal(422, "rows", f"The body must be a JSON object with no field but {named}.")
     return found
+
+
+def _pairs(found: Any) -> int:
+    """Keys in ``{"rows": [{...}, ...]}``, each of which has its colon; -1 for other values."""
+    rows = found.get("rows") if isinstance(found, dict) else None
+    if not isinstance(rows, list) or not all(type(row) is dict for row in rows):
+        return -1
+    return len(found) + sum(len(row) for row in rows)
 
 
 def _no_number(name: str) -> float:

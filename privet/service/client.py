@@ -9,6 +9,7 @@ client.predict([{"age": 41, "region": "north"}])["predictions"]
 from __future__ import annotations
 
 import json
+import secrets
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -108,6 +109,53 @@ class ServiceClient:
         dict
         """
         return self._ask("/budget")
+
+    def fit(
+        self,
+        table: str,
+        name: str,
+        budget: Mapping[str, float],
+        *,
+        key: str | None = None,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """Have a model trained on a table that is already on the server.
+
+        Parameters
+        ----------
+        table : str
+            The table's file name there.
+        name : str
+            What the model will be called.
+        budget : dict
+            ``{"epsilon": 1.0}``, with ``"delta"`` or not, ``{"rho": 0.5}`` or ``{"mu": 1.0}``.
+        key : str or None, default None
+            An idempotency key: a request that is sent again charges once. None draws one.
+        **more
+            ``model``, ``schema`` (TOML) and ``options``.
+
+        Returns
+        -------
+        dict
+            The job: ``id``, ``state`` and ``words``.
+        """
+        body = {"table": table, "name": name, "budget": dict(budget), **more}
+        return self._ask("/fit", body, {"Idempotency-Key": key or secrets.token_hex(16)})
+
+    def job(self, name: str) -> dict[str, Any]:
+        """How far a training job is.
+
+        Parameters
+        ----------
+        name : str
+            Its ``id``.
+
+        Returns
+        -------
+        dict
+            ``state`` is waiting, reading, fitting, released, refused or stopped.
+        """
+        return self._ask(f"/fit/{urllib.parse.quote(name, safe='')}")
 
     def _ask(
         self, path: str, body: Any = None, headers: Mapping[str, str] | None = None

@@ -20,7 +20,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-ROUTES = ("/predict", "/model", "/budget", "/ledger", "/health", "/metrics", "/", "other")
+ROUTES = ("/predict", "/model", "/budget", "/ledger", "/health", "/metrics", "/fit", "/", "other")
 STATUSES = (2, 3, 4, 5)
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -43,6 +43,7 @@ class Counters:
 
     def note(self, route: str, status: int) -> None:
         """One more."""
+        route = "/fit" if route.startswith("/fit/") else route  # a job's name is no label
         place = ROUTES.index(route if route in ROUTES else "other") * len(STATUSES)
         self._numbers[self.worker * self.WIDTH + place + STATUSES.index(status // 100)] += 1
 

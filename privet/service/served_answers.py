@@ -37,9 +37,9 @@ class ServedAnswers(Served):
         self._noise = {"noise_sd": sd} if event.mechanism == "function" else {}
 
     @property
-    def classes(self) -> list[Any]:
-        """The two that were declared."""
-        return self._classes
+    def outcome(self) -> Told:
+        """The two classes that were declared."""
+        return {"classes": self._classes}
 
     @property
     def row_limit(self) -> int:
@@ -57,7 +57,7 @@ class ServedAnswers(Served):
         return {
             "model": self.name,
             "sha256": self.digest,
-            "predictions": self.labels((scores > 0).astype(np.intp)),
+            "predictions": [self._classes[int(score > 0)] for score in scores],
             "classes": self._classes,
             "scores": scores.tolist(),
             **self._noise,

@@ -1,12 +1,12 @@
 """What is served: a released model, which answers any number of questions for nothing more.
 
-``Served`` is what the routes know of it; ``ServedRelease`` is a model file. Interactive answers are
-in ``served_answers.py``.
+``Served`` is what the routes know of it; ``served_file`` makes one of a model file, a classifier or
+a regression. Interactive answers are in ``served_answers.py``.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,27 +15,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic_core import to_json
 from sklearn.pipeline import Pipeline
 
-from privet._files import file_digest
 from privet._types import Array
 from privet.errors import DeclarationError
+from privet.handover.handed_model import HandedModel
 from privet.ledger import Ledger
 from privet.models import PrivateLinearClassifier, Released
 from privet.models.classifier import probabilities
-from privet.models.model_display import trained
-from privet.models.raw_tables import after_schema, carried, with_schema
-from privet.models.row_wise import Promised, last_of
+from privet.models.raw_tables import after_schema
+from privet.models.row_wise import last_of
 from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
 from privet.service.asked_rows import AskedRows
-from privet.statement import Facts, File, statement_facts
-from privet.store import load
+from privet.statement import Facts
 
 #: One for each row: labels, and probabilities or scores where there are any.
 Told = dict[str, Any]
-_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 
 
@@ -53,6 +50,8 @@ class Served(ABC):
 
     #: what answer times are rounded up to, in seconds; 0.0 where they depend on nothing private
     step: float = 0.0
+    #: what comes with a class: ``probabilities``, or ``scores``
+    told_as: str = "scores"
 
     def __init__(
         self, name: str, digest: str, schema: Schema, guarantee: Guarantee, ledger: Ledger | None
@@ -78,15 +77,10 @@ class Served(ABC):
         """How many new rows the release answers in all; None: any number."""
         return None
 
-    def labels(self, index: NDArray[np.intp]) -> list[Any]:
-        """The declared classes at these places, as plain values."""
-        classes = self.classes
-        return [classes[i] for i in index.tolist()]
-
     @property
     @abstractmethod
-    def classes(self) -> list[Any]:
-        """The declared classes as plain values."""
+    def outcome(self) -> Told:
+        """What is predicted: ``classes``, or ``target`` and its ``bounds``."""
 
     def account(self) -> Told | None:
         """What the ledger says of the data set now; None without one."""
@@ -112,55 +106,27 @@ def checked_model_name(name: str) -> str:
     return name
 
 
-class ServedRelease(Served):
-    """A released model."""
+def unaccounted(guarantee: Guarantee, ledger: Ledger) -> str:
+    """Why a ledger has nothing to say of a release; empty where it has."""
+    if guarantee.receipt is None:
+        return "it was charged to no ledger"
+    if not ledger.knows(guarantee.receipt):
+        return (
+            f"its charge to {guarantee.receipt.dataset!r} is not in this ledger: it was charged "
+            "to another one, or this one was rolled back"
+        )
+    return ""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        rows: int,
-        ledger: Ledger | None = None,
-        schema: Schema | None = None,
-    ) -> None:
-        model = load(path)
-        if schema is not None:
-            model = with_schema(model, schema)
-        found = carried(model)
-        if found is None:
-            raise DeclarationError(
-                f"{path.name} holds no schema, so nobody could say what a row is. Train it through "
-                "a schema (privet train, fit_table), or add --schema."
-            )
-        if found.classes is None:
-            raise DeclarationError(
-                f"{path.name} predicts a number; the service answers with classes. Use privet "
-                "predict."
-            )
-        self.model: Promised = last_of(model)
-        super().__init__(path.stem, file_digest(path), found, self.model.guarantee_, ledger)
-        self.file = path.name
-        self._rows = AskedRows(found, rows)
-        self._scores, self._told = scorer(model, found)
-        self._classes: list[Any] = np.asarray(self.model.classes_).tolist()
-        self._head = {"model": self.name, "sha256": self.digest}
 
-    @property
-    def classes(self) -> list[Any]:
-        """As the model has them."""
-        return self._classes
+class ServedFile(Served):
+    """A model file. A ledger that does not know its charge is not asked about it."""
 
-    def answer(self, question: AskedQuestion) -> Told:
-        """Labels, and probabilities where the model has them, scores where not."""
-        scores = self._scores(self._rows(question.body))
-        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        values = probabilities(scores) if self._told == "probabilities" else scores
-        return {
-            **self._head,
-            "predictions": self.labels(index),
-            "classes": self._classes,
-            self._told: values.tolist(),
-        }
+    def __init__(self, released: HandedModel, *, rows: int, ledger: Ledger | None = None) -> None:
+        self.released, guarantee = released, released.last.guarantee_
+        self.unaccounted = "" if ledger is None else unaccounted(guarantee, ledger)
+        asked = None if self.unaccounted else ledger
+        super().__init__(released.name, released.digest, released.schema, guarantee, asked)
+        self._rows = AskedRows(released.schema, rows)
 
     def left(self) -> Told:
         """The price was paid at the release."""
@@ -168,13 +134,57 @@ class ServedRelease(Served):
 
     def facts(self) -> Facts:
         """Of the file, as ``privet statement`` has it."""
-        return statement_facts(
-            self.guarantee,
-            model=type(self.model).__name__,
-            ledger=self.dataset,
-            file=File(self.file, self.digest),
-            trained=trained(self.model),
-        )
+        return self.released.facts
+
+
+class ServedRelease(ServedFile):
+    """A released classifier."""
+
+    def __init__(self, released: HandedModel, *, rows: int, ledger: Ledger | None = None) -> None:
+        super().__init__(released, rows=rows, ledger=ledger)
+        self._scores, self.told_as = scorer(released.model, released.schema)
+        self._classes: list[Any] = np.asarray(released.last.classes_).tolist()
+
+    @property
+    def outcome(self) -> Told:
+        """The classes as the model has them."""
+        return {"classes": self._classes}
+
+    def answer(self, question: AskedQuestion) -> Told:
+        """Labels, and probabilities where the model has them, scores where not."""
+        scores = self._scores(self._rows(question.body))
+        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        values = probabilities(scores) if self.told_as == "probabilities" else scores
+        return {
+            "model": self.name,
+            "sha256": self.digest,
+            "predictions": [self._classes[i] for i in index.tolist()],
+            "classes": self._classes,
+            self.told_as: values.tolist(),
+        }
+
+
+class ServedNumber(ServedFile):
+    """A released regression: numbers in the target's own units, within its declared bounds."""
+
+    @property
+    def outcome(self) -> Told:
+        """The target's column and its bounds, in its own units."""
+        low, high = self.schema.target_bounds or (-math.inf, math.inf)
+        return {"target": self.schema.label.name, "bounds": [low, high]}
+
+    def answer(self, question: AskedQuestion) -> Told:
+        """One number for each row."""
+        found = after_schema(self.released.model).predict(self._rows(question.body))
+        told = {"model": self.name, "sha256": self.digest, "predictions": found.tolist()}
+        return {**told, **self.outcome}
+
+
+def served_file(path: Path, *, rows: int, ledger: Ledger | None = None) -> ServedFile:
+    """A model file as it is served: with classes or with numbers."""
+    released = HandedModel(path)
+    kind = ServedNumber if released.is_regression else ServedRelease
+    return kind(released, rows=rows, ledger=ledger)
 
 
 def scorer(model: Any, schema: Schema) -> tuple[Callable[[Array], Array], str]:
@@ -192,7 +202,8 @@ def scorer(model: Any, schema: Schema) -> tuple[Callable[[Array], Array], str]:
     view, coef, intercept = released.view, released.coef, released.intercept
     if view.domain == schema.domain:
         view = replace(view, domain=None)
-    inside = view.domain is None and view.feature_map is None and view.bound >= 1.0
+    longest = 1.0 if schema.domain is None else min(1.0, schema.domain.norm)
+    inside = view.domain is None and view.feature_map is None and view.bound >= longest
 
     def scores(x: Array) -> Array:
         found = x @ coef.T + intercept if inside else view.scores(x, coef, intercept)
@@ -217,4 +228,4 @@ def example(schema: Schema) -> dict[str, Any]:
 
 def as_json(told: Told) -> bytes:
     """A response's body."""
-    return _ENCODER.encode(told).encode()
+    return to_json(told, inf_nan_mode="null")

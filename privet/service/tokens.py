@@ -1,4 +1,4 @@
-"""Tokens: who may ask, and who may see the ledger. Only their hashes are kept.
+"""Tokens: who may ask, see the ledger, have models trained. Only their hashes are kept.
 
 A token is 256 random bits, so one SHA-256 is enough: there is nothing to guess. A token that comes
 in is compared with every known one in constant time, and always with all of them: how long it takes
@@ -21,8 +21,9 @@ from privet._names import is_safe
 from privet._untrusted import MEGABYTE, parsed_json, read_whole
 from privet.errors import DataError, DeclarationError
 
-#: ask: predictions and what is left. curate: also the ledger and metrics.
-ROLES = ("ask", "curate")
+#: What each kind of token lets its holder do. ask: predictions and what is left. curate: also the
+#: ledger and metrics. fit: also training jobs, which no other token lets in.
+ROLES = {"ask": ("ask",), "curate": ("ask", "curate"), "fit": ("ask", "fit")}
 FORMAT = "privet-tokens-1"
 _LEAD = "privet_"
 
@@ -36,8 +37,8 @@ class Holder:
     sha256: str
 
     def may(self, role: str) -> bool:
-        """Whether the role is this one or a lesser one."""
-        return ROLES.index(self.role) >= ROLES.index(role)
+        """Whether the token is for this."""
+        return role in ROLES[self.role]
 
 
 def drawn_token() -> str:

@@ -58,6 +58,11 @@ function showShares(out, found) {
     : "These are the model's own probabilities; its noise is part of them."));
 }
 
+function showBounds(out, found) {
+  out.append(element("p", found.target + ", in its own units. The model's numbers lie between "
+    + found.bounds[0] + " and " + found.bounds[1] + ", as was declared."));
+}
+
 function showScore(out, found) {
   const score = found.scores[0];
   if (Array.isArray(score)) return;
@@ -80,9 +85,11 @@ byId("form").addEventListener("submit", async (event) => {
   button.disabled = true;
   try {
     const found = await ask("/predict", { rows: [row] });
-    out.replaceChildren(element("b", String(found.predictions[0])));
+    const told = found.predictions[0];
+    out.replaceChildren(element("b", found.bounds ? String(Number(told.toPrecision(4))) : String(told)));
     out.dataset.state = "answered";
-    if (found.probabilities) showShares(out, found);
+    if (found.bounds) showBounds(out, found);
+    else if (found.probabilities) showShares(out, found);
     else if (found.scores) showScore(out, found);
   } catch (error) {
     out.replaceChildren(element("strong", "Not answered. "), error.message);

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -16,8 +16,10 @@ from starlette.exceptions import HTTPException
 
 from privet._version import __version__
 from privet.errors import PrivetError
-from privet.service import api_text, refusals
+from privet.service import api_text, fit_text, refusals
 from privet.service.asked_rows import parsed_body
+from privet.service.fit_request import FIELDS as FIT_FIELDS
+from privet.service.fit_request import fit_request
 from privet.service.guard import Counters, Guard
 from privet.service.ledger_line import time_line
 from privet.service.limits import RateLimit, ServiceLimits
@@ -25,6 +27,9 @@ from privet.service.refusals import Refusal
 from privet.service.served_model import AskedQuestion, Served, as_json
 from privet.service.tokens import Holder, Tokens
 from privet.service.visitor_page import SCRIPT_POLICY, page
+
+if TYPE_CHECKING:
+    from privet.service.fit_jobs import FitJobs
 
 FIELDS = frozenset({"rows"})
 #: Bodies up to this size are answered at once; larger ones two at a time, in a thread.
@@ -44,6 +49,7 @@ class Service:
     limits: ServiceLimits = field(default_factory=ServiceLimits)
     open: bool = False  # whether asking needs no token
     counters: Counters = field(default_factory=Counters)
+    jobs: FitJobs | None = None  # training jobs, where the operator has named a folder
 
     def __post_init__(self) -> None:
         self.rate = RateLimit(self.limits.per_minute)
@@ -142,6 +148,29 @@ class Service:
             await run_in_threadpool(lambda: as_json(time_line(served))), media_type=JSON
         )
 
+    # -- training ------------------------------------------------------------------------------
+
+    async def fit(self, request: Request) -> Response:
+        """``POST /fit``: a training job on a table that is already here."""
+        who, key, jobs = self.admit(request, "fit"), given_key(request), self.jobs
+        raw = await self.body(request)
+        assert jobs is not None
+
+        def submitted() -> dict[str, Any]:
+            return jobs.submit(fit_request(parsed_body(raw, FIT_FIELDS)), who.name, key)
+
+        found = await run_in_threadpool(submitted)
+        return Response(as_json(found), 202, {"Location": f"/fit/{found['id']}"}, JSON)
+
+    async def fit_state(self, request: Request) -> Response:
+        """``GET /fit/{id}``: how far a job is."""
+        who, name, jobs = self.admit(request, "fit"), request.path_params["id"], self.jobs
+        assert jobs is not None
+        found = await run_in_threadpool(lambda: jobs.look(name, who.name))
+        return Response(as_json(found), media_type=JSON)
+
+    # -- looking -------------------------------------------------------------------------------
+
     async def health(self, request: Request) -> Response:
         """``GET /health``."""
         return Response(b'{"status":"ok"}', media_type=JSON)
@@ -154,6 +183,8 @@ class Service:
     async def home(self, request: Request) -> Response:
         """``GET /``: the page."""
         served = self.find(request) if "model" in request.query_params else None
+        if not self.served:
+            raise Refusal(404, "unknown", "No model is served here yet; POST /fit trains one.")
         shown = next(iter(self.served.values())) if served is None else served
         found = await run_in_threadpool(lambda: page(shown, tuple(self.served), self.open))
         policy = {"Content-Security-Policy": SCRIPT_POLICY}
@@ -174,7 +205,7 @@ def told(served: Served) -> dict[str, Any]:
     return {
         "model": served.name,
         "sha256": served.digest,
-        "classes": served.classes,
+        **served.outcome,
         "statement": as_text(facts),
         "card": card(facts),
         "schema": served.schema.to_toml(),
@@ -223,28 +254,41 @@ def application(service: Service) -> Guard:
     return Guard(app, service.limits.at_once, service.counters)
 
 
-def _add_routes(app: FastAPI, service: Service) -> None:
+def _routes(service: Service) -> list[tuple[str, str, Route, dict[str, Any], bool]]:
+    """Method, address, function, description, and whether it needs a token."""
     names = [api_text.model_parameter(list(service.served))]
-    predicted = api_text.described(400, 401, 404, 408, 409, 413, 422, 503, ok=api_text.PREDICTED)
     told = api_text.described(401, 404, 503, ok=api_text.ANY)
     known = api_text.described(404, ok=api_text.ANY)
     curated = api_text.described(401, 403, 404, 503, ok=api_text.ANY)
-    body = api_text.body_of(service.served, service.limits.rows)
-    asking = {"parameters": [*names, api_text.KEY], "requestBody": body, "responses": predicted}
+    up = {"responses": {"200": {"description": "Up."}}}
     routes: list[tuple[str, str, Route, dict[str, Any], bool]] = [
-        ("POST", "/predict", service.predict, asking, True),
-        ("GET", "/model", service.model, {"parameters": names, "responses": known}, False),
-        ("GET", "/budget", service.budget, {"parameters": names, "responses": told}, True),
-        ("GET", "/ledger", service.ledger, {"parameters": names, "responses": curated}, True),
-        ("GET", "/health", service.health, {"responses": {"200": {"description": "Up."}}}, False),
+        ("GET", "/health", service.health, up, False),
         ("GET", "/metrics", service.metrics, {"responses": api_text.counted(curated)}, True),
     ]
+    if service.served:
+        asking = api_text.asking(service.served, service.limits.rows)
+        asking = {**asking, "parameters": [*names, api_text.KEY]}
+        routes += [
+            ("POST", "/predict", service.predict, asking, True),
+            ("GET", "/model", service.model, {"parameters": names, "responses": known}, False),
+            ("GET", "/budget", service.budget, {"parameters": names, "responses": told}, True),
+            ("GET", "/ledger", service.ledger, {"parameters": names, "responses": curated}, True),
+        ]
+    if service.jobs is not None:
+        routes += [
+            ("POST", "/fit", service.fit, fit_text.POSTED, True),
+            ("GET", "/fit/{id}", service.fit_state, fit_text.LOOKED, True),
+        ]
+    return routes
+
+
+def _add_routes(app: FastAPI, service: Service) -> None:
     described: dict[str, Any] = {}
-    for method, path, route, text, guarded in routes:
+    for method, path, route, text, guarded in _routes(service):
         # routes without parameters of FastAPI's: reading these takes as long as a prediction
         app.add_route(path, route, methods=[method], include_in_schema=False)
         secured: dict[str, Any] = {"security": [{"token": []}]} if guarded else {}
-        told_of = {"operationId": path[1:], "summary": route.__doc__, **text, **secured}
+        told_of = {"operationId": route.__name__, "summary": route.__doc__, **text, **secured}
         described[path] = {method.lower(): told_of}
     app.add_route("/", service.home, methods=["GET"], include_in_schema=False)
     plain = app.openapi

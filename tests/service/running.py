@@ -49,6 +49,7 @@ class RunningService:
     token: str | None
     process: subprocess.Popen[str]
     log: Path
+    fit_token: str | None = None  # for training jobs, where the service takes them
 
     @property
     def url(self) -> str:
@@ -106,7 +107,7 @@ def running(folder: Path, *arguments: Any) -> Iterator[RunningService]:
             text += line
         told = json.loads(text)
         port = int(told["url"].rpartition(":")[2])
-        yield RunningService(port, told["token"], process, log)
+        yield RunningService(port, told["token"], process, log, told.get("fit_token"))
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)

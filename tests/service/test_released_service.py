@@ -18,7 +18,7 @@ from privet.datasets import census_schema, census_table
 from privet.errors import DeclarationError
 from privet.ledger import Ledger
 from privet.service.client import ServiceClient, ServiceRefused
-from privet.service.served_model import ServedRelease, example
+from privet.service.served_model import example, served_file
 from privet.statement import as_text
 from tests.service.conftest import CANARY, CANARY_NUMBER
 from tests.service.running import RunningService, running
@@ -59,10 +59,17 @@ def test_what_is_left_and_the_time_line_come_from_the_ledger(
 
 def test_the_statement_is_the_one_of_the_file(service: RunningService, office: Path) -> None:
     found = service.ask("GET", "/model", token=None).json
-    served = ServedRelease(office / "model.privet", rows=1)
+    served = served_file(office / "model.privet", rows=1)
     assert found["statement"] == as_text(served.facts())
     assert found["sha256"] == file_digest(office / "model.privet")
     assert found["card"]["format"] == "privet-deployment-card"
+    assert found["card"]["verification"]["numbers"]["value"]["holds"] > 5  # computed a second time
+
+
+def test_the_door_for_training_is_shut_unless_it_was_opened(service: RunningService) -> None:
+    body = {"name": "a", "table": "people.csv", "budget": {"epsilon": 1}}
+    assert service.ask("POST", "/fit", body).status == 404
+    assert "/fit" not in service.ask("GET", "/openapi.json").json["paths"]
 
 
 def test_the_client_asks_and_refuses_plain_http_to_others(service: RunningService) -> None:

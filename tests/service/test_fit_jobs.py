@@ -1,0 +1,272 @@
+"""The door for training jobs: a running service, a real ledger, processes that are killed."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privet import PureDP, load
+from privet._files import file_digest
+from privet.cli.demo import write_table
+from privet.datasets import census_schema, census_table
+from privet.errors import DeclarationError
+from privet.ledger import Ledger
+from privet.schema import Label, Numeric, Schema
+from privet.schema.persons import Person
+from privet.service.client import ServiceClient
+from privet.service.fit_jobs import ENDED, MOST_WAITING, FitJobs
+from privet.service.fit_request import FitRequest, fit_request
+from privet.service.fit_runner import padding, run
+from privet.service.refusals import Refusal
+from privet.service.served_model import example
+from tests.service.conftest import CANARY, CANARY_NUMBER
+from tests.service.running import Reply, RunningService, running
+
+ASKED = {"name": "income", "table": "people.csv", "budget": {"epsilon": 1.0}}
+CAP = 4.0
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tables, a schema, a link out of it, and an account."""
+    folder = tmp_path_factory.mktemp("shop")
+    table = census_table(1_000, seed=1)
+    table["region"][:3] = CANARY
+    table["hours"][:3] = CANARY_NUMBER
+    write_table(table, folder / "people.csv")
+    (folder / "other.csv").symlink_to(folder / "people.csv")
+    (folder / "folder.csv").mkdir()
+    ledger = Ledger(f"sqlite:///{folder / 'budget.db'}")
+    for name in ("people", "other", "folder"):
+        (folder / f"{name}.toml").write_text(census_schema().to_toml())
+        ledger.open(name, cap=PureDP(CAP))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ledger(shop: Path) -> Ledger:
+    return Ledger(f"sqlite:///{shop / 'budget.db'}")
+
+
+@pytest.fixture(scope="module")
+def trainer(shop: Path) -> Iterator[RunningService]:
+    options = ("--jobs", shop, "--ledger", shop / "budget.db", "--workers", 2)
+    with running(shop, *options) as service:
+        yield service
+
+
+def posted(service: RunningService, body: Any, **options: Any) -> Reply:
+    return service.ask("POST", "/fit", body, **{"token": service.fit_token, **options})
+
+
+def ended(service: RunningService, name: str) -> dict[str, Any]:
+    """The job's last state; a few seconds on a busy machine."""
+    seen = []
+    for _ in range(1_000):
+        found = service.ask("GET", f"/fit/{name}", token=service.fit_token).json
+        seen.append(found["state"])
+        if found["state"] in ENDED:
+            assert seen == sorted(seen, key=["waiting", "reading", "fitting", *ENDED].index)
+            return dict(found)
+        time.sleep(0.05)
+    raise AssertionError(f"the job did not end: {seen[-1]}")
+
+
+def test_a_job_charges_once_and_releases_a_whole_model(
+    trainer: RunningService, shop: Path, ledger: Ledger
+) -> None:
+    before = ledger.remaining("people")
+    client = ServiceClient(trainer.url, trainer.fit_token)
+    begun = client.fit("people.csv", "income", {"epsilon": 1.0}, key="first")
+    again = [client.fit("people.csv", "income", {"epsilon": 1.0}, key="first") for _ in range(3)]
+    assert {each["id"] for each in again} == {begun["id"]}
+    other = posted(trainer, {**ASKED, "name": "x"}, headers={"Idempotency-Key": "first"})
+    assert (other.status, other.code) == (409, "key")
+    done = ended(trainer, begun["id"])
+    assert done == client.job(begun["id"])
+    assert (done["state"], done["promise"]) == ("released", "epsilon = 1")
+    assert ledger.remaining("people") == before - 1.0
+    file = shop / "models" / "income.privet"
+    assert done["sha256"] == file_digest(file)
+    receipt = load(file).guarantee_.receipt
+    assert receipt is not None
+    assert ledger.knows(receipt)
+    assert [each["dataset"] for each in done["charges"]] == ["people"]
+    assert ledger.orphans("people") == []
+    assert posted(trainer, {**ASKED, "name": "income"}).code == "name"
+
+
+def test_the_ledger_refuses_and_the_refusal_says_what_is_left(
+    trainer: RunningService, ledger: Ledger
+) -> None:
+    head = ledger.head()
+    reply = posted(trainer, {**ASKED, "name": "large", "budget": {"epsilon": CAP + 1}})
+    assert reply.status == 202
+    assert reply.headers["location"] == f"/fit/{reply.json['id']}"
+    done = ended(trainer, reply.json["id"])
+    assert (done["state"], done["charges"]) == ("refused", [])
+    assert "Nothing was charged" in done["words"]
+    assert "people" in done["words"]
+    assert ledger.head() == head
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"table": t} for t in ("../people.csv", "/etc/passwd", "people.toml", "other.csv")),
+        *({"table": t} for t in ("folder.csv", "none.csv", "people.csv\x00", "", ".csv", 3, None)),
+        *({"table": t} for t in ("fits/a.csv", "..", "people.csv/", "p\u200beople.csv", ["a"])),
+        *({"name": n} for n in ("../up", "a/b", "", "." * 3, 7, "x" * 101)),
+        *({"budget": b} for b in ({}, {"epsilon": "1"}, {"epsilon": True}, {"epsilon": -1}, 1)),
+        *({"budget": b} for b in ({"rho": 1, "mu": 1}, {"epsilon": 1e999}, {"delta": 1e-6}, [])),
+        *({"options": o} for o in ({"insecure_seed": 1}, {"ledger": "x"}, {"center": "m"}, [1])),
+        *({"options": o} for o in ({"gamma": 1.0}, {"regularization": "x"}, {"noise": True})),
+        *({"schema": s} for s in ("people.toml", "/etc/passwd", "a = \n", "[x]\ny = 1\n", 5)),
+        {"model": "tree"},
+        {"model": None},
+        {"secret-canary": 1},
+        {"dataset": "other"},
+    ],
+    ids=repr,
+)
+def test_a_hostile_request_is_refused_and_charges_nothing(
+    trainer: RunningService, ledger: Ledger, wrong: dict[str, Any]
+) -> None:
+    head = ledger.head()
+    body = json.dumps({**ASKED, "name": "hostile", **wrong}).encode()
+    reply = trainer.ask("POST", "/fit", raw=body, token=trainer.fit_token)
+    assert 400 <= reply.status < 500, reply.raw
+    assert b"secret-canary" not in reply.raw
+    assert b"/etc" not in reply.raw
+    assert ledger.head() == head
+
+
+def test_only_its_own_kind_of_token_opens_the_door(trainer: RunningService) -> None:
+    assert posted(trainer, ASKED, token=None).status == 401
+    assert posted(trainer, ASKED, token=trainer.token).code == "role"  # a curator's
+    assert trainer.ask("GET", f"/fit/{'0' * 32}", token=trainer.fit_token).status == 404
+    for odd in ("..%2f..%2fpeople", "x", "0" * 31 + "%2e"):
+        assert trainer.ask("GET", f"/fit/{odd}", token=trainer.fit_token).status == 404
+    assert trainer.ask("GET", "/metrics", token=trainer.fit_token).code == "role"
+    assert b'route="/fit"' in trainer.ask("GET", "/metrics").raw
+    assert trainer.ask("GET", "/").status == 404  # nothing is served yet, and it says so
+
+
+def test_a_killed_job_stays_charged_and_says_so_after_a_restart(shop: Path, ledger: Ledger) -> None:
+    before = ledger.remaining("people")
+    options = ("--jobs", shop, "--ledger", shop / "budget.db")
+    slow = {"model": "kernel-svm", "options": {"frequencies": 1_500, "gamma": 1.0}}
+    with running(shop, *options) as service:
+        body = {**ASKED, **slow, "name": "slow", "budget": {"epsilon": 0.5}}
+        begun = posted(service, body, headers={"Idempotency-Key": "slow"}).json
+        record = shop / "fits" / f"{begun['id']}.json"
+        for _ in range(5_000):
+            told = json.loads(record.read_text())
+            if told["state"] == "fitting":
+                break
+            time.sleep(0.01)
+        os.kill(told["process"], signal.SIGKILL)
+        service.process.kill()
+    found = FitJobs(shop, ledger).look(begun["id"], "terminal, fit")
+    assert found["state"] == "stopped"
+    assert "the charge stays" in found["words"]
+    assert ledger.remaining("people") == before - 0.5
+    assert [entry.sequence for entry in ledger.orphans("people")] == [found["charges"][0]["entry"]]
+    trained = shop / "models" / "income.privet"
+    with running(shop, trained, *options) as service:  # the same key is the same job
+        again = posted(service, body, headers={"Idempotency-Key": "slow"}).json
+        assert (again["id"], again["state"]) == (begun["id"], "stopped")
+        assert service.ask("GET", f"/fit/{begun['id']}", token=service.fit_token).json == again
+        served = service.predict(example(census_schema())).json  # what an earlier job released
+        assert served["sha256"] == file_digest(trained)
+        assert service.ask("GET", "/budget").json["account"]["left"] == before - 0.5
+    assert ledger.remaining("people") == before - 0.5
+    assert not (shop / "models" / "slow.privet").exists()
+
+
+def test_no_planted_value_is_in_a_record_or_an_answer(trainer: RunningService, shop: Path) -> None:
+    files = [*shop.glob("fits/*.json"), *shop.glob("models/*"), *shop.glob("*.log")]
+    assert len(files) >= 4
+    for text in (file.read_bytes() for file in files):
+        assert CANARY.encode() not in text
+        assert str(CANARY_NUMBER).encode() not in text
+
+
+# -- the folder by itself --------------------------------------------------------------------------
+
+
+def test_a_table_that_the_schema_does_not_fit_is_refused_without_its_columns(
+    tmp_path: Path,
+) -> None:
+    jobs = _jobs(tmp_path)
+    schema = Schema({"nothing": Numeric(0, 1)}, Label("ill", ("no", "yes"))).to_toml()
+    request = FitRequest(**ASKED, schema=schema).to_json()
+    record = {"id": "0" * 32, "holder": "b", "state": "waiting", "charges": [], "request": request}
+    run(jobs, record)
+    told = jobs.look("0" * 32, "b")
+    assert (told["state"], told["charges"]) == ("refused", [])
+    assert "Nothing was charged" in told["words"]
+    assert "age" in record["reason"]  # what the operator can read
+    assert "reason" not in told
+    assert "age" not in json.dumps(told)
+    assert jobs.ledger.remaining("people") == 1.0
+
+
+def test_the_queue_is_bounded_and_one_name_is_trained_once(tmp_path: Path) -> None:
+    jobs = _jobs(tmp_path)
+    request = fit_request(dict(ASKED))
+    with ExitStack() as held:
+        for i in range(MOST_WAITING):
+            name = f"{i:032x}"
+            lock = held.enter_context((jobs.fits / f"{name}.running").open("wb"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            record = {"id": name, "name": "income", "state": "waiting", "charges": []}
+            jobs.note({**record, "holder": "b", "asked": "", "table": "", "model": ""})
+            with pytest.raises(Refusal) as caught:
+                jobs.submit(request, "b", None)
+            assert caught.value.code == ("busy" if i == MOST_WAITING - 1 else "name")
+        assert jobs.look(name, "b")["state"] == "waiting"
+        with pytest.raises(Refusal, match="no such job"):
+            jobs.look(name, "somebody else")
+    assert jobs.look(name, "b")["state"] == "stopped"  # who held it is gone
+
+
+def test_the_table_s_own_schema_says_whose_row_it_is(tmp_path: Path) -> None:
+    jobs = _jobs(tmp_path, group=3)
+    columns, label = {"age": Numeric(0, 100)}, Label("ill", ("no", "yes"))
+    own = Schema(columns, label, person=Person("patient", 3))
+    asked = FitRequest(**ASKED, schema=own.to_toml())
+    with pytest.raises(DeclarationError, match="lays it beside"):
+        jobs.schema(asked)  # who asks must not choose who counts as a person
+    (tmp_path / "people.toml").write_text(own.to_toml())
+    assert jobs.schema(asked) == jobs.schema(FitRequest(**ASKED)) == own
+    for other in (None, Person("ward", 3), Person("patient", 1)):
+        with pytest.raises(DeclarationError, match="whose row it is"):
+            jobs.schema(FitRequest(**ASKED, schema=Schema(columns, label, person=other).to_toml()))
+
+
+def test_the_end_is_told_after_a_power_of_two_seconds() -> None:
+    for seconds in (0.001, 0.7, 1.0, 1.3, 5.0, 100.0):
+        whole = seconds + padding(seconds)
+        assert any(abs(whole - 2.0**k) < 1e-9 for k in range(8))
+
+
+def _jobs(folder: Path, group: int = 1) -> FitJobs:
+    (folder / "people.csv").write_text("age,ill\n1,no\n")
+    (folder / "people.toml").write_text(census_schema().to_toml())
+    if group > 1:
+        (folder / "people.toml").unlink()
+    ledger = Ledger(f"sqlite:///{folder / 'budget.db'}")
+    ledger.open("people", cap=PureDP(1.0), group=group)
+    jobs = FitJobs(folder, ledger)
+    jobs.prepare()
+    return jobs
