@@ -50,7 +50,8 @@ class FitRequest:
         _refuse_unless(_plain(self.name), "name", "a plain name: letters, digits, '-', '_', '.'")
         named = _plain(self.table) and self.table.endswith(ENDINGS)
         _refuse_unless(named, "table", "the name of a .csv or .parquet file, without a folder")
-        _refuse_unless(self.model in MODELS, "model", f"one of {', '.join(MODELS)}")
+        known = isinstance(self.model, str) and self.model in MODELS
+        _refuse_unless(known, "model", f"one of {', '.join(MODELS)}")
         schema = self.schema is None or (
             isinstance(self.schema, str) and "\n" in self.schema.strip()
         )

@@ -114,16 +114,20 @@ async function showLeft() {
   }
 }
 
+function at(time) {
+  return time.replace("T", " ").replace("+00:00", " UTC");
+}
+
 byId("ledger").addEventListener("click", async () => {
   const out = byId("line");
   try {
     const found = await ask("/ledger");
     const list = element("ol");
     list.className = "line";
-    list.append(element("li", found.opened + ": the account was opened with " + found.account.counts + " = "
+    list.append(element("li", at(found.opened) + ": the account was opened with " + found.account.counts + " = "
       + found.account.cap));
     for (const charge of found.charges) {
-      list.append(element("li", charge.time + ": " + charge.price + ", " + charge.mechanism
+      list.append(element("li", at(charge.time) + ": " + charge.price + ", " + charge.mechanism
         + (charge.part ? ", part " + charge.part : "") + (charge.released ? "" : " (charged, never released)")
         + ", entry " + charge.entry));
     }
@@ -134,5 +138,9 @@ byId("ledger").addEventListener("click", async () => {
   }
 });
 
-byId("print").addEventListener("click", () => window.print());
+window.addEventListener("beforeprint", () => { byId("statement").open = true; });
+byId("print").addEventListener("click", () => {
+  byId("statement").open = true;
+  window.print();
+});
 showLeft();

@@ -29,10 +29,10 @@ SCRIPT_POLICY = (
     "default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; "
     f"script-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-RELEASED = "Of what you ask nothing is stored."
+RELEASED = "Nothing that you ask is stored."
 ANSWERED = (
     "What you ask becomes part of the release's public record and is stored for as long as the "
-    "release answers: do not send anything about a person who has not agreed to that."
+    "ledger is kept: do not send anything about a person who has not agreed to that."
 )
 
 

@@ -115,6 +115,7 @@ def _what(guarantee: Guarantee, model: str, trained: Trained | None, *, interact
     here, day = "summary.what", guarantee.released
     return say(
         f"{here}.text",
+        article="An" if model[:1] in "AEIOU" else "A",
         model=model,
         about="" if trained is None else say(f"{here}.about", predicts=trained.what()),
         date=say(f"{here}.date", day=day) if day else say(f"{here}.no_date"),

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from privet.cli.demo import write_table
+from privet.datasets import census_schema, census_table
 from tests.service.answer_storm import ward
 from tests.service.running import RunningService, only_by_make_test_service, running
 
@@ -13,13 +15,13 @@ pytestmark = only_by_make_test_service
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance"
 
 
-def swept(service: RunningService, folder: Path, examples: int) -> str:
+def swept(service: RunningService, folder: Path, examples: int, token: str | None = None) -> str:
     """What schemathesis reports; it ends with an error where a check fails."""
     program = Path(sys.executable).with_name("schemathesis")
     done = subprocess.run(
         [
             *(program, "run", f"{service.url}/openapi.json"),
-            *("-H", f"Authorization: Bearer {service.token}"),
+            *("-H", f"Authorization: Bearer {token or service.token}"),
             *("--checks", CHECKS, "--max-examples", str(examples)),
             *("--generation-deterministic", "--phases", "examples,coverage,fuzzing"),
         ],
@@ -47,3 +49,17 @@ def test_an_interactive_release_has_no_fault(tmp_path: Path) -> None:
     with running(tmp_path, *options, "--step", "0.01", "--workers", 2) as service:
         swept(service, tmp_path, 15)
         assert 'status="5xx"' not in service.ask("GET", "/metrics").raw.decode()
+
+
+def test_training_jobs_have_no_fault(tmp_path: Path) -> None:
+    from privet.ledger import Ledger
+    from privet.privacy.budget import PureDP
+
+    ledger = Ledger(f"sqlite:///{tmp_path / 'budget.db'}")
+    ledger.open("people", cap=PureDP(0.001))
+    write_table(census_table(50, seed=1), tmp_path / "people.csv")
+    (tmp_path / "people.toml").write_text(census_schema().to_toml())
+    with running(tmp_path, "--jobs", tmp_path, "--ledger", tmp_path / "budget.db") as service:
+        swept(service, tmp_path, 25, service.fit_token)
+        assert 'status="5xx"' not in service.ask("GET", "/metrics").raw.decode()
+    assert ledger.remaining("people") == 0.001

@@ -133,6 +133,7 @@ def test_the_ledger_refuses_and_the_refusal_says_what_is_left(
         *({"schema": s} for s in ("people.toml", "/etc/passwd", "a = \n", "[x]\ny = 1\n", 5)),
         {"model": "tree"},
         {"model": None},
+        {"model": {}},
         {"secret-canary": 1},
         {"dataset": "other"},
     ],
