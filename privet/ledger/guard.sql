@@ -1,20 +1,19 @@
 -- The functions that guard a ledger's tables; see postgres_tables.py for what they promise. Those
 -- that add up are in guard_totals.sql. @. stands for the ledger's schema, @genesis@ for what the
--- first entry follows, @curves@ for the kinds of curves. Only the two that others can reach,
--- privet_lock and privet_guard, fix the settings that others could change the meaning of a name or
--- a text by; what they call inherits these.
+-- first entry follows, @curves@ for the kinds of curves, @fixed@ for the settings by which somebody
+-- could change the meaning of a name or a text. Every function fixes them, since every one can be
+-- called by whoever may charge.
 
 -- Nobody else writes until this transaction ends.
 CREATE OR REPLACE FUNCTION @.privet_lock() RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
+LANGUAGE plpgsql SECURITY DEFINER @fixed@ AS $$
 BEGIN
   LOCK TABLE @.privet_entries IN EXCLUSIVE MODE;
 END $$;
 
 -- A text in JSON as Python writes it: all but printable ASCII is escaped.
 CREATE OR REPLACE FUNCTION @.privet_quoted(value TEXT) RETURNS TEXT
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE @fixed@ AS $$
 DECLARE
   letter TEXT;
   code INT;
@@ -40,7 +39,7 @@ END $$;
 
 -- The hash that an entry must carry: of its canonical JSON.
 CREATE OR REPLACE FUNCTION @.privet_hash(made @.privet_entries) RETURNS TEXT
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE @fixed@ AS $$
   SELECT encode(sha256(convert_to('{' || string_agg(
       '"' || field || '":' || value, ',' ORDER BY field COLLATE "C") || '}', 'UTF8')), 'hex')
   FROM (VALUES
@@ -56,7 +55,7 @@ $$;
 
 -- Whether this is a curve of a kind that Privet knows, with numbers and words alone.
 CREATE OR REPLACE FUNCTION @.privet_is_curve(curve JSONB) RETURNS BOOLEAN
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE @fixed@ AS $$
   SELECT CASE WHEN jsonb_typeof(curve) = 'object' THEN curve->>'kind' = ANY (ARRAY[@curves@])
     AND NOT EXISTS (SELECT FROM jsonb_each(curve)
       WHERE jsonb_typeof(value) NOT IN ('number', 'string') OR length(value#>>'{}') > 400) END
@@ -64,7 +63,7 @@ $$;
 
 -- Whether a body has the fields of an event.
 CREATE OR REPLACE FUNCTION @.privet_is_event(event JSONB, depth INT) RETURNS BOOLEAN
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE @fixed@ AS $$
 BEGIN
   RETURN jsonb_typeof(event) = 'object' AND depth > 0
     AND event ?& ARRAY['mechanism', 'noise', 'theorem', 'why_not_private', 'scale', 'sensitivity',
@@ -101,7 +100,7 @@ END $$;
 
 -- A settlement by somebody who is not the owner.
 CREATE OR REPLACE FUNCTION @.privet_admit_settle(made @.privet_entries, last @.privet_entries)
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS void LANGUAGE plpgsql @fixed@ AS $$
 DECLARE
   reserved @.privet_entries;
 BEGIN
@@ -123,7 +122,7 @@ END $$;
 -- A charge by somebody who is not the owner.
 CREATE OR REPLACE FUNCTION @.privet_admit_charge(
   made @.privet_entries, last @.privet_entries, opened @.privet_entries
-) RETURNS void LANGUAGE plpgsql AS $$
+) RETURNS void LANGUAGE plpgsql @fixed@ AS $$
 DECLARE
   terms JSONB := CASE WHEN opened.body::jsonb ? 'cap' THEN opened.body::jsonb
     ELSE jsonb_build_object('cap', opened.body::jsonb, 'parts', '{}'::jsonb, 'group', 1) END;
@@ -160,7 +159,7 @@ END $$;
 
 -- Anything that is written by somebody who is not the owner.
 CREATE OR REPLACE FUNCTION @.privet_admit(made @.privet_entries, newest @.privet_entries)
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS void LANGUAGE plpgsql @fixed@ AS $$
 DECLARE
   opened @.privet_entries;
   last @.privet_entries;
@@ -172,15 +171,20 @@ BEGIN
   IF made.kind NOT IN ('reserve', 'settle') THEN
     RAISE EXCEPTION 'this role may charge and settle, nothing else; ask the owner of the ledger'
       USING ERRCODE = 'insufficient_privilege';
+  ELSIF NOT (SELECT rolcanlogin FROM pg_roles WHERE rolname = current_user) THEN
+    RAISE EXCEPTION 'several logins may share this role (SET ROLE); charge in a login''s own name'
+      USING ERRCODE = 'insufficient_privilege';
   ELSIF opened IS NULL THEN
     RAISE EXCEPTION 'the data set is not open in this ledger';
   ELSIF made.ledger IS DISTINCT FROM newest.ledger OR made.nonce !~ '^[0-9a-f]{32}$'
       OR made.time !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+]00:00$'
-      OR made.key ~ '[[:cntrl:]]' OR length(made.key) > 1000 OR octet_length(made.body) > 1000000
-      OR made.body ~ '[^ -~]' OR made.nonce IS NULL THEN
+      OR made.key ~ '[[:cntrl:]]' OR length(made.key) > 1000 OR made.body ~ '[^ -~]'
+      OR octet_length(made.body) > 100000  -- others read it, up to 500 at once
+      OR made.nonce IS NULL THEN
     RAISE EXCEPTION 'the entry is not one that Privet writes';
-  ELSIF made.time::timestamptz IS NULL THEN  -- a day that does not exist is an error by itself
-    RAISE EXCEPTION 'the entry has no time';
+  ELSIF to_char(made.time::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')
+      <> made.time THEN  -- 24:00, a leap second; a day that does not exist is an error by itself
+    RAISE EXCEPTION 'the entry has a time that Privet does not write';
   ELSIF made.kind = 'settle' THEN
     PERFORM @.privet_admit_settle(made, last);
   ELSE
@@ -192,8 +196,7 @@ END $$;
 -- is that role. The user of the session may be another one: the server's own analysis of a table
 -- runs functions of the table's owner in a superuser's session.
 CREATE OR REPLACE FUNCTION @.privet_guard() RETURNS trigger
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
+LANGUAGE plpgsql @fixed@ AS $$
 DECLARE
   newest @.privet_entries;
   owner OID := (SELECT relowner FROM pg_class WHERE oid = TG_RELID);

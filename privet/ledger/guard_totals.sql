@@ -4,14 +4,14 @@
 
 -- Totals as a list of vectors, also where there is only one.
 CREATE OR REPLACE FUNCTION @.privet_vectors(totals TEXT) RETURNS JSONB
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE @fixed@ AS $$
   SELECT CASE jsonb_typeof(totals::jsonb->0) WHEN 'array' THEN totals::jsonb
     ELSE jsonb_build_array(totals::jsonb) END
 $$;
 
 -- An amount in the totals: a decimal, billionths of the first format, or none.
 CREATE OR REPLACE FUNCTION @.privet_amount(written JSONB) RETURNS NUMERIC
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE @fixed@ AS $$
 BEGIN
   CASE
     WHEN jsonb_typeof(written) = 'null' THEN RETURN NULL;
@@ -26,21 +26,21 @@ END $$;
 
 -- A positive number; null where it is none.
 CREATE OR REPLACE FUNCTION @.privet_number(written JSONB) RETURNS NUMERIC
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE @fixed@ AS $$
   SELECT CASE WHEN jsonb_typeof(written) = 'number' AND length(written#>>'{}') < 400
     AND (written#>>'{}')::numeric > 0 THEN (written#>>'{}')::numeric END
 $$;
 
 -- The same to fifteen digits; not so small that its square would be none.
 CREATE OR REPLACE FUNCTION @.privet_real(written JSONB) RETURNS FLOAT8
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE @fixed@ AS $$
   SELECT CASE WHEN @.privet_number(written) IS NOT NULL
     THEN greatest(@.privet_number(written), 1e-100)::float8 END
 $$;
 
 -- The Renyi divergence of randomized response, the worst of all releases with this pure loss.
 CREATE OR REPLACE FUNCTION @.privet_renyi(loss FLOAT8, a FLOAT8) RETURNS FLOAT8
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE @fixed@ AS $$
   SELECT least(loss, a * loss ^ 2 / 2, greatest(0, (a - 1) * loss
     - ln(1 + exp(-least(loss, 700))) + ln(1 + exp(-least((2 * a - 1) * loss, 700)))) / (a - 1))
 $$;
@@ -48,26 +48,30 @@ $$;
 -- What a release adds to each column of totals of this width at least, by its curves: infinite
 -- where there is no bound, too little for the curves whose price only Privet can compute.
 CREATE OR REPLACE FUNCTION @.privet_floors(event JSONB, k FLOAT8, width INT) RETURNS FLOAT8[]
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE @fixed@ AS $$
 DECLARE
   claim JSONB := event->'claim';
   loss FLOAT8[];
   rho FLOAT8[];
+  mu FLOAT8[];
   pure FLOAT8;
   concentrated FLOAT8;
 BEGIN
   SELECT array_agg(coalesce(CASE WHEN read.kind IN ('pure', 'concentrated') THEN read.loss END,
       'Infinity')), array_agg(coalesce(CASE read.kind WHEN 'pure' THEN read.loss ^ 2 / 2
-      WHEN 'objective_gaussian' THEN read.shift ^ 2 / 2 ELSE read.rho END, 'Infinity'))
-    INTO loss, rho
+      WHEN 'objective_gaussian' THEN read.shift ^ 2 / 2 ELSE read.rho END, 'Infinity')),
+      array_agg(coalesce(CASE read.kind WHEN 'gaussian' THEN sqrt(2 * read.rho) + 3 * read.slack
+        * (1 + sqrt(2 * read.rho) * exp(least(read.rho / 4, 600))) END, 'Infinity'))
+    INTO loss, rho, mu
     FROM (SELECT curve->>'kind' AS kind, @.privet_real(curve->'loss') AS loss,
-      @.privet_real(curve->'rho') AS rho, @.privet_real(curve->'shift') AS shift
+      @.privet_real(curve->'rho') AS rho, @.privet_real(curve->'shift') AS shift,
+      coalesce(@.privet_real(curve->'slack'), 0) AS slack
       FROM jsonb_array_elements(event->'curves') curve) read;
   SELECT sum(each) INTO pure FROM unnest(loss) each;
   SELECT sum(each) INTO concentrated FROM unnest(rho) each;
-  IF width = 1 THEN  -- the mu of a pure loss is more than the loss up to 4
-    RETURN ARRAY[(SELECT sum(CASE WHEN one < 'Infinity' THEN least(one, 4) ^ 2
-      ELSE 2 * other END) * k ^ 2 FROM unnest(loss, rho) both_of (one, other))];
+  IF width = 1 THEN  -- the square of a pure loss's mu is more than both; most have no mu
+    RETURN ARRAY[(SELECT sum(CASE WHEN one < 'Infinity' THEN least(one ^ 2, 4 * one)
+      ELSE other ^ 2 END) * k ^ 2 FROM unnest(loss, mu) both_of (one, other))];
   ELSIF width = 2 THEN
     RETURN CASE WHEN claim ? 'delta' THEN ARRAY[k * @.privet_real(claim->'epsilon'),
       k * @.privet_real(claim->'delta')] ELSE ARRAY[k * pure, 0] END;
@@ -84,7 +88,7 @@ END $$;
 -- Whether a vector is what it was, or grew by what a release claims and its curves prove.
 CREATE OR REPLACE FUNCTION @.privet_paid(
   before JSONB, after JSONB, touched BOOLEAN, event JSONB, k NUMERIC
-) RETURNS BOOLEAN LANGUAGE plpgsql IMMUTABLE AS $$
+) RETURNS BOOLEAN LANGUAGE plpgsql IMMUTABLE @fixed@ AS $$
 DECLARE
   claim JSONB := event->'claim';
   width INT := jsonb_array_length(after);
@@ -129,7 +133,7 @@ END $$;
 
 -- Whether each column of a vector that counts is within the cap.
 CREATE OR REPLACE FUNCTION @.privet_columns(after JSONB, cap JSONB) RETURNS BOOLEAN[]
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE @fixed@ AS $$
 DECLARE
   slack NUMERIC := 1 + 1e-15;
   width INT := jsonb_array_length(after);
@@ -156,7 +160,7 @@ END $$;
 
 -- Whether every vector is within the cap; for persons with several rows all in the same column.
 CREATE OR REPLACE FUNCTION @.privet_fits(after JSONB, cap JSONB, persons BOOLEAN) RETURNS BOOLEAN
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE @fixed@ AS $$
   WITH found AS (SELECT part, number, coalesce(good, false) AS good
     FROM jsonb_array_elements(after) WITH ORDINALITY vectors (vector, part),
       unnest(@.privet_columns(vector, cap)) WITH ORDINALITY columns (good, number)),

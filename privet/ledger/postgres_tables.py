@@ -68,6 +68,11 @@ _TABLES = (
 LOCK = "privet_lock()"
 
 
+# The language keeps what the names of types meant when a function was first called in a session, so
+# that whoever may charge could call one beforehand where "jsonb" is a type of his own.
+_FIXED = "SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on"
+
+
 def _guard() -> tuple[str, ...]:
     """The functions, from the files beside this one."""
     folder = files("privet.ledger")
@@ -76,6 +81,7 @@ def _guard() -> tuple[str, ...]:
         for name in ("guard_totals.sql", "guard.sql")
     )
     for name, value in (
+        ("@fixed@", _FIXED),
         ("@genesis@", GENESIS),
         ("@orders@", ", ".join(map(str, FILTER_ORDERS))),
         ("@curves@", ", ".join(f"'{kind}'" for kind in CURVES)),

@@ -75,6 +75,13 @@ FORGED = {
         GDP(1.0), '["0.2"]', event(GDP(0.5), (GaussianCurve(0.125),))
     ),
     "an epsilon under a cap in mu": Forged(GDP(1.0), f"[{SMALL}]", pure_event(0.5)),
+    "a large epsilon under a cap in mu": Forged(GDP(5.0), '["16"]', pure_event(15.0)),
+    "a rho without a mu under a cap in mu": Forged(
+        GDP(1.0), '["0.2"]', event(ZCDP(0.1), (ConcentratedCurve(0.1, 0.0),))
+    ),
+    "a discrete noise under a cap in mu": Forged(
+        GDP(1.0), '["0.25"]', event(GDP(0.5), (GaussianCurve(0.125, 0.1),))
+    ),
     "a claim that its curves exceed": Forged(
         PureDP(1.0), columns('"0.01"', '"1"', '"1"'), event(PureDP(0.01), (PureCurve(0.9),))
     ),
@@ -114,6 +121,9 @@ FORGED = {
     "amounts in billionths": Forged(PureDP(1.0), QUARTER.replace('"0.25"', "250000000")),
     "totals with megabytes of spaces": Forged(
         PureDP(1.0), QUARTER.replace("[", "[" + " " * 2_000_000)
+    ),
+    "a body that is long to read": Forged(
+        PureDP(1.0), QUARTER, body=BODY.replace('"theorem":"', '"theorem":"' + "x" * 100_000)
     ),
     "a body of several lines": Forged(PureDP(1.0), QUARTER, body=BODY.replace(",", ",\n")),
     "a curve of no kind": Forged(

@@ -250,6 +250,8 @@ ATTACKS: dict[str, Forge] = {
     "a day that does not exist": lambda e: charge(
         e, time="2026-02-31T00:00:00+00:00", totals=grown(e)
     ),
+    "24 o'clock": lambda e: charge(e, time="2026-02-01T24:00:00+00:00", totals=grown(e)),
+    "a leap second": lambda e: charge(e, time="2026-06-30T23:59:60+00:00", totals=grown(e)),
     "a key with an escape": lambda e: charge(e, key="\x1b[2J", totals=grown(e)),
     "somebody else's settlement": lambda e: settle(e, 2),
     "a settlement of nothing": lambda e: settle(e, 1),

@@ -1,0 +1,89 @@
+"""An analyst who prepares a session, a role or a moment before writing an entry."""
+
+from __future__ import annotations
+
+import subprocess
+from threading import Event as Signal
+from threading import Thread
+
+import pytest
+
+from privet import Ledger, PureDP
+from privet.errors import LedgerError
+from privet.ledger.entry import Entry
+from tests import postgres
+from tests.ledger.test_roles import Logins, charge, grown, logins, settle
+from tests.strategies import pure_event
+
+psycopg = pytest.importorskip("psycopg", reason="PostgreSQL cannot be installed here: no psycopg")
+
+from privet.ledger.postgres_roles import create_roles, roles_sql  # noqa: E402
+
+#: A type called jsonb that tells the totals which its owner likes.
+SHADOW = """
+SET search_path = pg_temp, pg_catalog;
+CREATE TYPE pg_temp.jsonb AS RANGE (subtype = pg_catalog.text);
+CREATE FUNCTION pg_temp.give(pg_temp.jsonb) RETURNS pg_catalog.jsonb LANGUAGE sql
+  AS 'SELECT pg_catalog.lower($1)::pg_catalog.jsonb';
+CREATE FUNCTION pg_temp.take(pg_catalog.jsonb) RETURNS pg_temp.jsonb LANGUAGE sql AS $$
+  SELECT pg_temp.jsonb(CASE $1->0->0#>>'{}' WHEN '0' THEN '[@quarter@]' WHEN '1' THEN '[@nothing@]'
+    ELSE $1::pg_catalog.text END, NULL)
+$$;
+CREATE CAST (pg_catalog.jsonb AS pg_temp.jsonb) WITH FUNCTION pg_temp.take(pg_catalog.jsonb)
+  AS ASSIGNMENT;
+CREATE CAST (pg_temp.jsonb AS pg_catalog.jsonb) WITH FUNCTION pg_temp.give(pg_temp.jsonb)
+  AS IMPLICIT;
+"""
+
+
+@pytest.fixture
+def ledgers(postgres_server: str) -> Logins:
+    return logins(postgres_server)
+
+
+def spent(ledgers: Logins) -> tuple[list[Entry], Entry]:
+    """The entries of an account that has nothing left, and one that would return all of it."""
+    alice = ledgers.of("alice")
+    alice.settle(alice.reserve("people", pure_event(1.0)))
+    entries = alice.entries()
+    return entries, charge(entries, totals=entries[0].totals_text)
+
+
+def test_a_type_of_ones_own_does_not_return_the_budget(ledgers: Logins) -> None:
+    """A function keeps the types that it found when it was first called in a session."""
+    entries, refund = spent(ledgers)
+    shadow = SHADOW
+    for name, totals in (("nothing", entries[0].totals_text), ("quarter", grown(entries[:1]))):
+        shadow = shadow.replace(f"@{name}@", totals)
+    with psycopg.connect(ledgers.of("alice").url, autocommit=True) as connection:
+        connection.execute(shadow.encode())
+        called = f'SELECT "{ledgers.schema}".privet_admit_charge(NULL, NULL, NULL)'
+        with pytest.raises(psycopg.Error):
+            connection.execute(called.encode())
+        connection.execute("RESET search_path")
+        with pytest.raises(psycopg.Error, match="less was added than the release costs"):
+            connection.execute(ledgers.inserting().encode(), tuple(refund))
+    assert ledgers.owner.entries() == entries
+
+
+def test_every_function_fixes_what_its_names_mean(ledgers: Logins) -> None:
+    with psycopg.connect(ledgers.owner.url) as connection:
+        query = "SELECT proname, proconfig FROM pg_proc WHERE pronamespace = %s::regnamespace"
+        found = dict(connection.execute(query, (ledgers.schema,)).fetchall())
+    assert len(found) >= 15
+    for settings in found.values():
+        assert "search_path=pg_catalog, pg_temp" in settings
+
+
+def test_nobody_charges_in_the_name_of_a_role_that_many_share(ledgers: Logins) -> None:
+    """Else nobody knows who spent the budget, and everybody may settle it."""
+    entries = ledgers.owner.entries()
+    entry = charge(entries, totals=grown(entries))
+    shared = f"SET ROLE r{ledgers.number}_analyst"
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="a login's own name"):
+        ledgers.append("alice", entry, shared)
+    ledgers.append("alice", entry)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="a login's own name"):
+        ledgers.append("alice", settle(ledgers.owner.entries(), 2), shared)
+    ledgers.append("alice", settle(ledgers.owner.entries(), 2))
+    ledgers.owner.verify()
