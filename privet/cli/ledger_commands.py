@@ -220,17 +220,17 @@ def _show(ledger: Ledger, dataset: str, last: int | None) -> None:
             newest = newest[1:]
         found = iter(newest)
     while page := list(islice(found, 500)):
-        table(columns, [_release_words(_release(each)) for each in page], ("entry", "rows"))
+        table(columns, [_release_words(each) for each in page], ("entry", "rows"))
     say("")
 
 
-def _release_words(release: dict[str, Any]) -> tuple[str, ...]:
-    from privet.privacy.budget import budget_from_json
-
+def _release_words(found: ReleaseNoted) -> tuple[str, ...]:
+    release, claim = _release(found), found.charged.claim
+    cost = "cannot be read: run verify" if claim is None else str(claim)
     return (
         str(release["number"]),
         release["time"].replace("T", " ").removesuffix("+00:00"),
-        str(budget_from_json(release["claim"])).removesuffix(" (zero-concentrated)"),
+        cost.removesuffix(" (zero-concentrated)"),
         release["mechanism"],
         f"{release['rows']:,}" + (f" of {release['part']}" if release["part"] else ""),
         "released" if release["settled"] else "charged, never settled: perhaps never released",

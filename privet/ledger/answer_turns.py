@@ -25,9 +25,7 @@ from privet.errors import LedgerError
 from privet.ledger.entries import Transaction
 from privet.ledger.entry import checked_name
 from privet.ledger.ledger import Ledger
-from privet.ledger.store import ANSWER_COLUMNS
 
-_CREATE = f"CREATE TABLE {{table}} {ANSWER_COLUMNS}"
 _INSERT = "INSERT INTO {table} VALUES (:release, :number, :key, :asked, :record, :digest)"
 _SELECT = "SELECT number, key, asked, record, digest FROM {table} WHERE release = :release"
 GENESIS = hashlib.sha256(b"privet-ledger-answers-1").hexdigest()
@@ -59,7 +57,7 @@ class Turn:
     def create(self) -> None:
         """Make the table where this is the first release that needs it."""
         if not self._transaction.has_answers():
-            self._transaction.run(_CREATE.format(table=self._table), {})
+            self._transaction.create_answers()
 
     def since(self, number: int, digest: str = GENESIS) -> list[AnswerNoted]:
         """Records after ``number``, whose digest it was; refused where the chain is broken."""

@@ -62,6 +62,9 @@ class Transaction(Protocol):
     def has_answers(self) -> bool:
         """Whether that table is there."""
 
+    def create_answers(self) -> None:
+        """Create that table, for whoever may write the entries."""
+
     def run(self, sql: str, values: Mapping[str, Any]) -> None:
         """A statement that finds nothing."""
 

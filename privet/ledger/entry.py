@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from privet._files import printable
 from privet.errors import DeclarationError, LedgerError
+from privet.privacy.budget import Budget, budget_from_json
 from privet.privacy.compose import UNITS_PER_ONE, Vector
 from privet.privacy.guarantee import Receipt
 
@@ -89,6 +90,14 @@ class Entry(Row):
         if not isinstance(found, dict):
             raise self._unreadable()
         return found
+
+    @property
+    def claim(self) -> Budget | None:
+        """What the event of a ``reserve`` claims; None where it is nothing that Privet writes."""
+        try:
+            return budget_from_json(self.body["claim"])
+        except (DeclarationError, KeyError, TypeError, ValueError):
+            return None
 
     @cached_property
     def totals(self) -> Totals:

@@ -24,7 +24,15 @@ from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
 from privet.ledger.postgres_connection import ENTRIES, LEDGER, PostgresConnection, connected
 from privet.ledger.postgres_tables import CREATE, HERE, MOVE, SECOND_TABLE, UPGRADE
-from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT, without_password
+from privet.ledger.store import (
+    ANSWER_COLUMNS,
+    FOREIGN,
+    FORMAT,
+    NOT_THERE,
+    OLDER,
+    SECOND_FORMAT,
+    without_password,
+)
 
 _MARKS = ", ".join(["%s"] * len(COLUMNS))
 _APPEND = f"INSERT INTO @.privet_entries ({', '.join(COLUMNS)}) VALUES ({_MARKS})"
@@ -59,6 +67,14 @@ class PostgresTransaction:
     def has_answers(self) -> bool:
         """Whether it is there."""
         return self.rows("SELECT to_regclass(:name)", {"name": self.answers}) != [(None,)]
+
+    def create_answers(self) -> None:
+        """Create it; it belongs to the role that the entries belong to, whichever login asks."""
+        self.connection.execute(f"CREATE TABLE {self.answers} {ANSWER_COLUMNS}".encode())
+        owner = "quote_ident(pg_get_userbyid(relowner))"
+        query = f"SELECT {owner} FROM pg_class WHERE oid = to_regclass(:name)"
+        [(name,)] = self.rows(query, {"name": self.table})
+        self.connection.execute(f"ALTER TABLE {self.answers} OWNER TO {name}".encode())
 
     def run(self, sql: str, values: Mapping[str, Any]) -> None:
         """A statement that finds nothing."""

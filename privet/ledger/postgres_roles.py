@@ -31,9 +31,12 @@ _ROLES = (
     "GRANT USAGE ON SCHEMA @ TO PREFIX_analyst, PREFIX_auditor",
     "ALTER TABLE @.privet_entries OWNER TO PREFIX_owner",
     "ALTER TABLE @.privet_ledger OWNER TO PREFIX_owner",
+    "ALTER TABLE IF EXISTS @.privet_answers OWNER TO PREFIX_owner",
     f"REVOKE ALL ON {_TABLES} FROM PUBLIC, PREFIX_analyst, PREFIX_auditor",
     f"GRANT SELECT ON {_TABLES} TO PREFIX_analyst, PREFIX_auditor",
     "GRANT INSERT ON @.privet_entries TO PREFIX_analyst",  # through the trigger privet_guard
+    # a column of this type in somebody's own table would keep the owner from changing the table
+    "REVOKE USAGE ON TYPE @.privet_entries FROM PUBLIC",
 )
 
 
@@ -43,7 +46,7 @@ def roles_sql(url: str, prefix: str = "privet") -> list[str]:
 
 
 def create_roles(url: str, prefix: str = "privet") -> list[str]:
-    """Run the statements in one transaction, as somebody who may create roles; returns them."""
+    """Run the statements, one transaction, as somebody who may create roles; returns them."""
     return _prepared(url, prefix, run=True)
 
 
@@ -60,13 +63,11 @@ def _prepared(url: str, prefix: str, *, run: bool) -> list[str]:
             raise LedgerError(NOT_THERE.format(place=without_password(url)))
         statements = [
             connection.named(_in(f'"{connection.schema}"', statement).replace("PREFIX", prefix))
-            for statement in (*_ROLES, *GUARD, *_functions())
+            # together, whoever runs them: there is no trigger between its removal and its creation
+            for statement in ("BEGIN", *_ROLES, *GUARD, *_functions(), "COMMIT")
         ]
-        if run:
-            connection.execute("BEGIN")
-            for statement in statements:
-                connection.execute(statement)
-            connection.execute("COMMIT")
+        for statement in statements if run else ():
+            connection.execute(statement)
     return [statement.decode() for statement in statements]
 
 

@@ -29,7 +29,14 @@ from privet.ledger.beside import Beside
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
 from privet.ledger.place import refuse_place
-from privet.ledger.sqlite_tables import CREATE, SECOND_TABLE, found_format, one_value, upgrade
+from privet.ledger.sqlite_tables import (
+    ANSWERS,
+    CREATE,
+    SECOND_TABLE,
+    found_format,
+    one_value,
+    upgrade,
+)
 from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT
 
 #: No entry has a longer text: one that a stranger wrote could take all memory.
@@ -54,6 +61,10 @@ class SqliteTransaction:
     def has_answers(self) -> bool:
         """Whether it is there."""
         return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'answers'", {}))
+
+    def create_answers(self) -> None:
+        """Create it."""
+        self.connection.execute(ANSWERS)
 
     def run(self, sql: str, values: Mapping[str, Any]) -> None:
         """A statement that finds nothing."""

@@ -50,7 +50,7 @@ _WORDS = {*re.findall(r"\w+", _TABLE + _INDEX), "(", ")", ","}
 
 
 #: The other table that a ledger may have, as it is made.
-_ANSWERS = f"CREATE TABLE answers {ANSWER_COLUMNS}"
+ANSWERS = f"CREATE TABLE answers {ANSWER_COLUMNS}"
 
 
 def one_value(connection: sqlite3.Connection, statement: str) -> Any:
@@ -79,7 +79,7 @@ def found_format(connection: sqlite3.Connection, place: str) -> str | None:
 def _is_ours(kind: str, name: str, sql: str | None) -> bool:
     """Whether Privet could have written this part of a schema, or SQLite for itself."""
     if (kind, name) == ("table", "answers"):
-        return (sql or "").split() == _ANSWERS.split()
+        return (sql or "").split() == ANSWERS.split()
     statistics = kind == "table" and name.startswith("sqlite_stat")
     return statistics or _WORDS.issuperset(re.findall(r"\w+|[^\w\s]", sql or ""))
 

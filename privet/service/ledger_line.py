@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from privet.ledger.entry import Entry
 from privet.ledger.fits import charged_words
-from privet.privacy.budget import budget_from_json
 from privet.service.refusals import Refusal
 from privet.service.served_model import Served
 
@@ -24,8 +24,8 @@ def time_line(served: Served) -> dict[str, Any]:
         {
             "entry": found.charged.sequence,
             "time": found.charged.time,
-            "price": charged_words(budget_from_json(found.charged.body["claim"]), terms.group),
-            "mechanism": str(found.charged.body["mechanism"]),
+            "price": _price(found.charged, terms.group),
+            "mechanism": str(found.charged.body.get("mechanism", "")),
             "part": found.charged.part,
             "released": found.settled,
         }
@@ -33,3 +33,7 @@ def time_line(served: Served) -> dict[str, Any]:
     ]
     opened = served.ledger.opened(served.dataset)
     return {"opened": opened, "account": served.account(), "charges": charges}
+
+
+def _price(entry: Entry, group: int) -> str:
+    return "cannot be read" if entry.claim is None else charged_words(entry.claim, group)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from privet.errors import DeclarationError, LedgerError
+from privet.errors import LedgerError
 from privet.ledger import Entry, Ledger, Receipt, Terms
-from privet.privacy.budget import budget_from_json
 from privet.privacy.guarantee import Guarantee
 from privet.statement.facts import Fact, Section, at_least, at_most, fact, say, section
 
@@ -252,8 +251,5 @@ def _listed(found: AccountTold, entry: Entry) -> tuple[str, ...]:
 
 
 def _cost(entry: Entry) -> str:
-    try:
-        return str(budget_from_json(entry.body["claim"]))
-    except (DeclarationError, KeyError, TypeError, AttributeError):
-        # only in a ledger that does not verify, which is said first
-        return say("composition.spent.unreadable")
+    # unreadable only in a ledger that does not verify, which is said first
+    return say("composition.spent.unreadable") if entry.claim is None else str(entry.claim)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from privet import Ledger
+from privet import Ledger, PureDP
 from privet.ledger.memory import FOLDER
 from tests.cli.people import misused, refused, run
 from tests.strategies import pure_event
@@ -122,9 +122,8 @@ def test_a_server_without_a_password_on_the_screen() -> None:
 
 def test_what_is_shown_to_fit_is_admitted(tmp_path: Path) -> None:
     """Under each kind of cap, in words and as JSON; slightly more is refused."""
-    from privet import Ledger, PureDP
     from privet.errors import BudgetExceeded
-    from tests.strategies import gaussian_event, pure_event
+    from tests.strategies import gaussian_event
 
     for kind, words in (("--epsilon", "pure"), ("--rho", "Gaussian"), ("--delta", "the first")):
         place = tmp_path / f"{kind.strip('-')}.db"
@@ -155,6 +154,26 @@ def test_a_charge_that_a_kill_has_lost_is_listed(tmp_path: Path) -> None:
     (found,) = json.loads(run("recover", "--ledger", place, "--json").stdout)
     assert (found["name"], found["dataset"]) == ("entry 2", "people")
     assert "never settled" in run("recover", "--ledger", place).stdout
+
+
+def test_a_charge_that_nobody_can_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    """One of an analyst's own making, on a server; verify names it."""
+    place = tmp_path / "b.db"
+    run("ledger", "open", place, "people", "--epsilon", 2)
+    ledger = Ledger(f"sqlite:///{place}")
+    ledger.settle(ledger.reserve("people", pure_event(0.5)))
+    with ledger._store.writing() as entries:
+        account = entries.account("people")
+        body = pure_event(0.25).canonical().replace('"epsilon":0.25', '"epsilon":1e-380')
+        totals = account.last.totals_text
+        entries.append(account.newest, "people", "reserve", body=body, totals=totals)
+    shown = run("ledger", "show", place)
+    assert shown.exit_code == 0
+    assert "epsilon = 0.5" in shown.stdout
+    assert "cannot be read" in shown.stdout
+    assert len(json.loads(run("ledger", "show", place, "--json").stdout)["accounts"]) == 1
+    assert [each.charged.claim for each in ledger.releases("people")] == [PureDP(0.5), None]
+    refused(run("ledger", "verify", place), "Entry 4")
 
 
 def test_a_backup_is_taken_over_and_what_it_lacks_is_charged_again(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-from threading import Event as Signal
-from threading import Thread
-
 import pytest
 
-from privet import Ledger, PureDP
+from privet import PureDP
 from privet.errors import LedgerError
+from privet.ledger.answer_turns import glance, turn
 from privet.ledger.entry import Entry
-from tests import postgres
 from tests.ledger.test_roles import Logins, charge, grown, logins, settle
 from tests.strategies import pure_event
 
@@ -87,3 +83,51 @@ def test_nobody_charges_in_the_name_of_a_role_that_many_share(ledgers: Logins) -
         ledgers.append("alice", settle(ledgers.owner.entries(), 2), shared)
     ledgers.append("alice", settle(ledgers.owner.entries(), 2))
     ledgers.owner.verify()
+
+
+def test_nothing_slips_in_while_the_roles_are_made_again(ledgers: Logins) -> None:
+    """By the printed statements, one at a time, as a database client runs them."""
+    entries, refund = spent(ledgers)
+    statements = [
+        each.encode()
+        for statement in roles_sql(ledgers.owner.url, f"r{ledgers.number}")
+        for each in statement.replace("DROP TRIGGER", "\0DROP TRIGGER")
+        .replace("CREATE TRIGGER", "\0CREATE TRIGGER")
+        .split("\0")
+    ]
+    created = next(i for i, each in enumerate(statements) if each.startswith(b"CREATE TRIGGER"))
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as server:
+        for statement in statements[:created]:
+            server.execute(statement)
+        hurried = "SET lock_timeout = 100"
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            ledgers.append("alice", refund, hurried)
+        for statement in statements[created:]:
+            server.execute(statement)
+    with pytest.raises(psycopg.Error, match="less was added"):
+        ledgers.append("alice", refund)
+    assert ledgers.owner.entries() == entries
+
+
+def test_answers_belong_to_whom_the_entries_belong(ledgers: Logins) -> None:
+    """Else the first curator who keeps answers there locks the others out of opening accounts."""
+    number = ledgers.number
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as server:
+        for name in ("first", "second"):
+            server.execute(f"CREATE ROLE {name}_{number} LOGIN IN ROLE r{number}_owner".encode())
+    first, second = ledgers.of("first"), ledgers.of("second")
+    with turn(first, "ward") as mine:
+        mine.create()
+        mine.append(None, {"answer": 1})
+    for ledger in (second, ledgers.owner):
+        with turn(ledger, "ward") as mine:
+            assert len(mine.since(0)) == 1
+        ledger.open(f"others {ledger.url}", PureDP(1.0))
+    for name in ("alice", "carol"):  # what people asked is not the analysts' and auditors' to read
+        with pytest.raises(LedgerError, match="permission denied"), glance(ledgers.of(name), "w") as seen:
+            seen.since(0)
+    # made by a login before there were roles
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as server:
+        server.execute(f"ALTER TABLE privet_answers OWNER TO first_{number}".encode())
+    create_roles(ledgers.owner.url, f"r{number}")
+    second.open("more", PureDP(1.0))
