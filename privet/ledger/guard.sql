@@ -74,7 +74,8 @@ BEGIN
     AND event->'version' = CASE WHEN event ? 'parts' THEN '2'::jsonb ELSE '1'::jsonb END
     AND NOT EXISTS (
       SELECT FROM unnest(ARRAY['mechanism', 'noise', 'theorem', 'why_not_private']) name
-      WHERE jsonb_typeof(event->name) <> 'string' OR event->>name ~ '[[:cntrl:]]')
+      WHERE jsonb_typeof(event->name) <> 'string' OR event->>name ~ '[[:cntrl:]]'
+        OR length(event->>name) > 4000)
     AND NOT EXISTS (
       SELECT FROM unnest(ARRAY['scale', 'sensitivity', 'share', 'regularization', 'n', 'm']) name
       WHERE jsonb_typeof(event->name) <> 'number' OR length(event->>name) > 400)

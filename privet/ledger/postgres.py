@@ -161,6 +161,8 @@ class PostgresStore:
             self._commit(connection)
 
     def _commit(self, connection: PostgresConnection) -> None:
+        told: list[str | None] = []
+        connection.add_notice_handler(lambda notice: told.append(notice.severity_nonlocalized))
         try:
             done = connection.execute("COMMIT").statusmessage == "COMMIT"
         except psycopg.OperationalError as error:
@@ -172,6 +174,11 @@ class PostgresStore:
             ) from error
         if not done:
             raise LedgerError("The server has not committed the charge. Nothing was released.")
+        if "WARNING" in told:  # a wait that was canceled ends as if it had succeeded
+            raise LedgerError(
+                f"The server at {self.place} has written the charge, which stays, but did not wait "
+                "for its synchronous replicas to have it, too: look at them. Nothing was released."
+            )
 
     def _create(self, connection: PostgresConnection) -> None:
         """The tables, unless they are there: the same ones that every query would find."""

@@ -125,6 +125,9 @@ FORGED = {
     "a body that is long to read": Forged(
         PureDP(1.0), QUARTER, body=BODY.replace('"theorem":"', '"theorem":"' + "x" * 100_000)
     ),
+    "a mechanism that fills the screen": Forged(
+        PureDP(1.0), QUARTER, body=BODY.replace('"mechanism":"', '"mechanism":"' + "x" * 4000)
+    ),
     "a body of several lines": Forged(PureDP(1.0), QUARTER, body=BODY.replace(",", ",\n")),
     "a curve of no kind": Forged(
         PureDP(1.0), QUARTER, body=BODY.replace('"kind":"pure","loss"', '"kind":"mine","loss"')

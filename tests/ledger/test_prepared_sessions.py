@@ -124,7 +124,10 @@ def test_answers_belong_to_whom_the_entries_belong(ledgers: Logins) -> None:
             assert len(mine.since(0)) == 1
         ledger.open(f"others {ledger.url}", PureDP(1.0))
     for name in ("alice", "carol"):  # what people asked is not the analysts' and auditors' to read
-        with pytest.raises(LedgerError, match="permission denied"), glance(ledgers.of(name), "w") as seen:
+        with (
+            pytest.raises(LedgerError, match="permission denied"),
+            glance(ledgers.of(name), "w") as seen,
+        ):
             seen.since(0)
     # made by a login before there were roles
     with psycopg.connect(ledgers.owner.url, autocommit=True) as server:

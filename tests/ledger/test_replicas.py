@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import pytest
@@ -95,3 +96,22 @@ def test_a_crash_is_not_taken_for_another_server() -> None:
         ledger.reserve("people", pure_event(0.25))
         ledger.verify()
         assert ledger.remaining("people") == 0.25
+
+
+def test_a_charge_that_no_synchronous_replica_has_confirmed_is_not_granted() -> None:
+    """Somebody cancels the wait for a replica; the server then says that it has committed."""
+    cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    with postgres.running() as server:
+        ledger = Ledger(postgres.fresh(server.url, "ledger"))
+        ledger.open("people", PureDP(1.0))
+        server.crash()
+        server.settings = {"synchronous_standby_names": "absent"}
+        server.start()
+        with psycopg.connect(server.url, autocommit=True) as other, ThreadPoolExecutor() as pool:
+            charged = pool.submit(ledger.reserve, "people", pure_event(0.25))
+            while not charged.done():
+                other.execute(cancel)
+                other.execute("SELECT pg_sleep(0.05)")
+            with pytest.raises(LedgerError, match=r"which stays.*Nothing was released"):
+                charged.result()
+        assert ledger.remaining("people") == 0.75
