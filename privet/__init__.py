@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from privet.evaluation import evaluate
     from privet.inference import confidence_intervals, fit_with_intervals
     from privet.ledger import Ledger
+    from privet.losses import ConvexLoss
     from privet.models import (
         HuberRegressor,
         LargeMarginGaussian,
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
         LinearSVC,
         LogisticRegression,
         PoissonRegressor,
+        PrivateERM,
+        Ridge,
         fit_table,
     )
     from privet.planning import plan
@@ -40,6 +43,9 @@ _HOMES = {
     "LinearRegression": "privet.models",
     "HuberRegressor": "privet.models",
     "PoissonRegressor": "privet.models",
+    "PrivateERM": "privet.models",
+    "Ridge": "privet.models",
+    "ConvexLoss": "privet.losses",
     "fit_table": "privet.models",
     "evaluate": "privet.evaluation",
     "confidence_intervals": "privet.inference",
@@ -65,6 +71,7 @@ __all__ = [
     "ApproxDP",
     "Box",
     "Categorical",
+    "ConvexLoss",
     "Domain",
     "HuberRegressor",
     "Label",
@@ -77,7 +84,9 @@ __all__ = [
     "OneHot",
     "Person",
     "PoissonRegressor",
+    "PrivateERM",
     "PureDP",
+    "Ridge",
     "Schema",
     "Target",
     "__version__",

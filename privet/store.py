@@ -23,6 +23,8 @@ from privet._untrusted import parsed_json, read_whole
 from privet.domain import domain_from_json
 from privet.errors import DataError
 from privet.features import features_from_json, kernel_from_json
+from privet.losses import loss_from_json
+from privet.models.column_weights import ridge_from_json
 from privet.models.digest import ARRAYS
 from privet.models.model_file import HOMES, MAGIC, save, steps_from_json
 from privet.privacy.budget import budget_from_json
@@ -38,11 +40,13 @@ MOST_COLUMNS = 10_000_000
 LABEL_TYPE = re.compile(r"[<>=|]?(?:b1|[iu][1248]|f[248]|U[0-9]{1,9})", re.ASCII)
 #: Signs of all labels, each counted as wide as the widest: numpy makes them equally wide.
 MOST_SIGNS = 1 << 24
-#: How the parts of a kernel model's file are read.
+#: How the parts of a model's file are read that have a form of their own.
 PARTS = {
     "kernel": kernel_from_json,
     "features": features_from_json,
     "domain": domain_from_json,
+    "loss": loss_from_json,
+    "regularizer": ridge_from_json,
 }
 
 __all__ = ["load", "save"]

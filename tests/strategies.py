@@ -16,6 +16,7 @@ from privet.losses import (
     JointHuber,
     Logistic,
     Loss,
+    OwnLoss,
     PoissonRate,
     SmoothHinge,
     Softmax,
@@ -27,6 +28,7 @@ from privet.privacy import ZCDP, ApproxDP, Budget, Event, Filter, FitEvent, Pure
 from privet.privacy.compose import add_costs, basic_costs, costs
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.jacobian import ONE_SCORE, JacobianCurve
+from tests.losses.own import huber
 
 Array = NDArray[np.float64]
 
@@ -54,6 +56,7 @@ LOSS_CASES: tuple[Loss, ...] = (
     HuberResidual(2.0),
     PoissonRate(),
     PoissonRate(0.01),
+    OwnLoss(huber(0.5), -1.0, 1.0),
     Weighted(Logistic(), (1.0, 3.0)),
     Weighted(Softmax(3), (0.5, 2.0, 1.0)),
 )
@@ -67,6 +70,7 @@ EACH_LOSS: tuple[Loss, ...] = (
     JointHuber(3),
     HuberResidual(),
     PoissonRate(),
+    OwnLoss(huber(0.5), -1.0, 1.0),
     Weighted(Logistic(), (1.0, 3.0)),
 )
 

@@ -14,7 +14,7 @@ import pytest
 from privet import ZCDP, LogisticRegression, load, save
 from privet.errors import DataError, DeclarationError
 from privet.kernels.estimators import KERNEL_MODELS
-from privet.models import MODELS, REGRESSORS
+from privet.models import MODELS, REGRESSORS, PrivateERM
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.model_file import HOMES, MAGIC
 from tests.models.tables import MODEL_CLASSES, three_classes, two_classes
@@ -157,7 +157,7 @@ def test_12_headers_that_lie_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_may_name_every_model_and_no_other() -> None:
-    models = {**MODELS, **REGRESSORS, **KERNEL_MODELS}
+    models = {**MODELS, **REGRESSORS, **KERNEL_MODELS, "PrivateERM": PrivateERM}
     assert {name: kind.__module__ for name, kind in models.items()} == HOMES
 
 

@@ -6,6 +6,7 @@ rows at full length R = 1, the constant among them
 feature maps        the map's own norm: 1 for random frequencies, the root of the kernel's bound
 products of columns R = B^2 + (constant B)^2
 declared domains    B the length of the longest row; the constant is a block of its own
+weights of columns  B over the root of the smallest
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from privet.certificate.balls import Ball, ball, total
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.loss_bounds import RowLoss
+from privet.certificate.own_loss_facts import own_row_loss, smallest_weight
 from privet.certificate.verdicts import Undecided
 
 STATIONARY = ("gaussian", "laplacian", "matern")
@@ -121,7 +123,9 @@ def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
 def row_bound(p: Record) -> Ball:
     """The norm bound of the features: declared, or that of the declared domain."""
     blocks = _blocks(p.get("domain"))
-    return total(block.longest for block in blocks).sqrt() if blocks else ball(p["norm_bound"])
+    if blocks:
+        return total(block.longest for block in blocks).sqrt()
+    return ball(p["norm_bound"]) / ball(smallest_weight(p.get("regularizer"))).sqrt()
 
 
 def _blocks(domain: Record | None) -> tuple[DeclaredBlock, ...]:
@@ -172,6 +176,8 @@ def _number_loss(model: str, p: Record) -> RowLoss:
     low, high = (float(end) for end in p["target_bounds"])
     if not low < high:
         raise Undecided("the target's bounds are not an interval")
+    if model == "PrivateERM":
+        return own_row_loss(p["loss"], low, high)
     if model == "PoissonRegressor":
         return RowLoss("poisson_rate")
     knee = p.get("knee")
@@ -232,4 +238,5 @@ MODELS: dict[str, Callable[[FileFacts, Record], DeclaredRows]] = {
     "LinearRegression": _linear,
     "HuberRegressor": _linear,
     "PoissonRegressor": _linear,
+    "PrivateERM": _linear,
 }

@@ -99,6 +99,8 @@ def fit_numbers(fit: FitFacts) -> Iterator[Number]:
     if fit.rows.columns is not None:
         told = "columns of the released arrays and the constant one"
         yield fact(fit.release, "columns", fit.m, fit.m == fit.rows.columns, told)
+    for name, bound in fit.rows.loss.taken():
+        yield stated(fit.release, name, bound, "its author's word: a file holds no code")
     yield from center_number(fit.release, fit.declared, fit.constants.get("center_norm", 0.0))
     yield _regularization(fit)
     if event["mechanism"] != "output":

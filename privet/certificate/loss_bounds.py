@@ -11,10 +11,12 @@ a row's gradient and curvature.
     joint_huber    L = sqrt(C(C-1))  D = 2 L, sqrt2 C   c = C/(2h)
     huber_residual L = h           D = 2 h              c = 1
     poisson_rate   L = 1           D = 2                c = 1
+    own            declared in the file: ``own_loss_facts.py``
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from privet.certificate.balls import Ball, ball, concave_maximum, larger, ratio, smaller
@@ -22,7 +24,7 @@ from privet.certificate.verdicts import Undecided
 
 MARGINS = ("logistic", "huber", "smooth_hinge")
 #: losses of a number: slopes of both signs
-RESIDUALS = ("huber_residual", "poisson_rate")
+RESIDUALS = ("huber_residual", "poisson_rate", "own")
 ONE_SCORE = (*MARGINS, *RESIDUALS)
 #: A Poisson regression starts from this share of the largest rate.
 START = (1, 4)
@@ -46,7 +48,7 @@ class RowLoss:
     features: Ball = 1
 
     def __post_init__(self) -> None:
-        if self.name not in (*MARGINS, *RESIDUALS, "softmax", "joint_huber"):
+        if self.name not in (*ONE_SCORE, "softmax", "joint_huber", "own_scores"):
             raise Undecided(f"the loss {self.name!r} is not known here")
 
     # -- constants -----------------------------------------------------------------------------
@@ -90,9 +92,13 @@ class RowLoss:
         C = self.classes if self.name == "joint_huber" else 1
         return C * w / (2 * ball(self.h))
 
+    def taken(self) -> Iterator[tuple[str, float]]:
+        """Bounds that are taken from the file: none of a loss that is known here."""
+        yield from ()
+
     @property
-    def at_zero(self) -> Ball:
-        """The largest loss where all scores are zero."""
+    def at_zero(self) -> Ball | None:
+        """The largest loss where all scores are zero; None where it is not known."""
         w = ball(self.weight)
         if self.name == "huber_residual":  # a target at an end of its interval
             knee = smaller(ball(self.h), ball(1))

@@ -28,8 +28,10 @@ def lost(terms: int) -> Ball:
 def minimizer_norm(declared: DeclaredRows, n: int, lam: Ball, noise: Ball) -> Ball:
     """No minimizer is longer, for a linear term ``|b| <= noise``."""
     slope, beta = declared.loss.slope * declared.norm, noise / n
-    by_value = beta / lam + ((beta / lam) ** 2 + 2 * declared.loss.at_zero / lam).sqrt()
-    return smaller((slope + beta) / lam, by_value)
+    by_slope, at_zero = (slope + beta) / lam, declared.loss.at_zero
+    if at_zero is None:
+        return by_slope
+    return smaller(by_slope, beta / lam + ((beta / lam) ** 2 + 2 * at_zero / lam).sqrt())
 
 
 def gradient_floor(declared: DeclaredRows, n: int, m: int, lam: Ball, noise: Ball) -> Ball:

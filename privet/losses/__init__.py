@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from privet.errors import DeclarationError
+from privet.losses.declared_loss import ConvexLoss, OwnLoss, loss_from_json
 from privet.losses.loss import Loss
 from privet.losses.margin import HuberHinge, Logistic, MarginLoss, SmoothHinge
 from privet.losses.multiclass import JointHuber, MulticlassLoss, Softmax, sum_zero_basis
@@ -37,6 +38,7 @@ _MORE: dict[str, Callable[[int, float, float], MulticlassLoss]] = {
 
 __all__ = [
     "LOSSES",
+    "ConvexLoss",
     "HuberHinge",
     "HuberResidual",
     "JointHuber",
@@ -44,10 +46,12 @@ __all__ = [
     "Loss",
     "MarginLoss",
     "MulticlassLoss",
+    "OwnLoss",
     "PoissonRate",
     "ResidualLoss",
     "SmoothHinge",
     "Softmax",
+    "loss_from_json",
     "margin_loss",
     "named_loss",
     "sum_zero_basis",

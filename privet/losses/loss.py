@@ -20,11 +20,12 @@ from scipy.optimize import minimize_scalar
 from privet._types import Array, Targets
 from privet.bisection import largest
 
-Family = Literal["margin", "softmax", "joint_huber", "residual"]
+Family = Literal["margin", "softmax", "joint_huber", "residual", "scores"]
 #: families whose parameters are shown as they are, without a basis of class scores
-UNREDUCED: tuple[Family, ...] = ("margin", "residual")
-#: which theorem prices the Jacobian under Gaussian noise, see ``privet.privacy.jacobian``
-JacobianFamily = Literal["margin", "logistic", "softmax", "joint_huber", "residual"]
+UNREDUCED: tuple[Family, ...] = ("margin", "residual", "scores")
+#: which theorem prices the Jacobian under Gaussian noise, see ``privet.privacy.jacobian``; there is
+#: none for "scores"
+JacobianFamily = Literal["margin", "logistic", "softmax", "joint_huber", "residual", "scores"]
 
 # The share of the budget that the Jacobian may take where the floor of the regularization is a
 # free choice (losses for which no regularization makes the Jacobian cost nothing).
@@ -78,6 +79,20 @@ class Loss(ABC):
     def offset(self) -> float:
         """Size of the constants that scores are compared with: what they add to rounding."""
         return 0.0
+
+    @property
+    def largest_at_zero(self) -> float:
+        """The largest loss where all scores are zero; no loss is negative.
+
+        A loss of a number is largest at an end of its interval, which two classes stand for.
+        """
+        y = self.targets(np.arange(self.classes))
+        return float(self.value(np.zeros((len(y), self.scores)), y).max())
+
+    @property
+    def reach(self) -> float:
+        """How far scores usually go, for the default rule of regressions: half an interval."""
+        return 1.0
 
     @property
     def assumption(self) -> str:

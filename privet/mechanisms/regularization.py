@@ -58,12 +58,16 @@ LARGEST_RELATIVE = 1e12
 def default_regularization(
     mechanism: str, kind: str, loss: Loss, norm_bound: float, expected_noise: float, n: int
 ) -> float:
-    """``tau R^2 s^k`` with ``s = E|b_0|/(n R)``."""
-    if loss.family == "residual":
-        rule = NUMBER_RULES[mechanism, kind]
-    else:
-        rule = RULES[mechanism, kind, loss.classes > 2]
+    """``tau R^2 s^k`` with ``s = E|b_0|/(n R)``.
+
+    Of regressions ``tau c R^2 (s/(c u))^k``: a loss in other units, or of scores that reach ``u``
+    as far, is the same problem. ``c`` and ``u`` are one for the losses that the rule was set with.
+    """
     share = expected_noise / (n * norm_bound)
+    if loss.family in ("residual", "scores"):
+        rule, c = NUMBER_RULES[mechanism, kind], loss.curvature_bound
+        return rule.tau * c * norm_bound**2 * math.pow(share / (c * loss.reach), rule.power)
+    rule = RULES[mechanism, kind, loss.classes > 2]
     return rule.tau * norm_bound**2 * math.pow(share, rule.power)
 
 

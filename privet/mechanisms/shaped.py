@@ -94,7 +94,9 @@ def shapes(loss: Loss, domain: Domain | None) -> tuple[str, ...]:
         if domain is None or loss.family not in UNREDUCED:
             return ()
         return (Product.kind, Hull.kind) if domain.has_constant else (Product.kind,)
-    return (MatrixLaplace.kind,) if domain is None else (MatrixLaplace.kind, ClassProduct.kind)
+    if domain is None or loss.family in UNREDUCED:  # scores that are not differences of classes
+        return (MatrixLaplace.kind,)
+    return MatrixLaplace.kind, ClassProduct.kind
 
 
 def largest_rate(bound: Callable[[float], float], free: float, epsilon: float) -> float:

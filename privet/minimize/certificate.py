@@ -92,9 +92,7 @@ def _gamma(terms: float) -> float:
 def minimizer_norm(risk: RegularizedRisk, n: int, noise_norm: float) -> float:
     """Largest norm of a minimizer of any table, for ``|b| <= noise_norm``."""
     lam, beta = risk.regularization, noise_norm / n
-    targets = risk.loss.targets(np.arange(risk.loss.classes))
-    at_zero = float(risk.loss.value(np.zeros((len(targets), risk.loss.scores)), targets).max())
-    by_value = beta / lam + math.sqrt((beta / lam) ** 2 + 2.0 * at_zero / lam)
+    by_value = beta / lam + math.sqrt((beta / lam) ** 2 + 2.0 * risk.loss.largest_at_zero / lam)
     return min((risk.row_gradient + beta) / lam, by_value)
 
 

@@ -1,10 +1,12 @@
 """Private models with scikit-learn's contract."""
 
 from privet.models.classifier import PrivateLinearClassifier
+from privet.models.column_weights import Ridge
 from privet.models.fit import Fit
 from privet.models.large_margin import LargeMarginGaussian
 from privet.models.linear import LogisticRegression
 from privet.models.planned import Planned
+from privet.models.private_erm import PrivateERM
 from privet.models.raw_tables import fit_table
 from privet.models.regression import HuberRegressor, LinearRegression, PoissonRegressor
 from privet.models.regressor import PrivateLinearRegressor
@@ -31,8 +33,10 @@ __all__ = [
     "LogisticRegression",
     "Planned",
     "PoissonRegressor",
+    "PrivateERM",
     "PrivateLinearClassifier",
     "PrivateLinearRegressor",
     "Released",
+    "Ridge",
     "fit_table",
 ]

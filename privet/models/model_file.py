@@ -46,6 +46,7 @@ HOMES = {
     "LinearRegression": "privet.models.regression",
     "HuberRegressor": "privet.models.regression",
     "PoissonRegressor": "privet.models.regression",
+    "PrivateERM": "privet.models.private_erm",
 }
 # numeric, boolean and text labels; never objects
 LABEL_KINDS = "biufU"

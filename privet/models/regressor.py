@@ -177,7 +177,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
 
     def _publish(self, release: ReleasedVector, fit: Fit[Any]) -> None:
         """Released parameters in the target's units."""
-        self._set_weights(release.value.reshape(1, -1) * self._unit())
+        scores = fit.planned.mechanism.loss.scores
+        self._set_weights(release.value.reshape(scores, -1) * self._unit())
         self.intercept_ = self.intercept_ + self._start()
         self._promise(release, fit)
 

@@ -10,6 +10,7 @@ relative to the regularizer. It is *not* a Gaussian mechanism and must never be 
     softmax       C > 2 classes                 Renyi, zCDP, (C-1) times the profile at eps - J
     joint_huber   C > 2 classes                 Renyi, zCDP
     residual      regression, both slopes       Renyi, zCDP, twice the profile at eps - log(1+k)
+    scores        any loss of several scores    nothing is proved: Gaussian noise is refused
 
 With C = 2 the two multi-class losses are margin losses, softmax the logistic one. Where logistic
 loss has its largest slope it has no curvature, so that noise and Jacobian are not dear at the same
@@ -178,7 +179,7 @@ class Curved(Protocol):
 
 def one_sided(family: str, classes: int) -> bool:
     """Whether a row's gradients lie on a segment that ends at zero: margin losses, two classes."""
-    return classes == 2 and family != "residual"
+    return classes == 2 and family not in ("residual", "scores")
 
 
 # -- how much noise a budget asks for, and how much regularization -----------------------
@@ -199,12 +200,16 @@ def curve_of(loss: Curved, shift: float, q: float) -> JacobianCurve:
 
 def shift_within_rho(loss: Curved, q: float, rho: float) -> float:
     """The largest ``D`` of at most ``rho`` together with the Jacobian; 0 if there is none."""
+    if loss.jacobian_family not in FAMILIES:
+        return 0.0
     left = rho - zcdp_cost(loss.jacobian_family, loss.classes, loss.curvature_bound * q)
     return math.sqrt(2.0 * left) * (1.0 - 1e-15) if left > 0.0 else 0.0
 
 
 def shift_within_delta(loss: Curved, q: float, epsilon: float, delta: float) -> float:
     """The largest ``D`` whose profile or Renyi bound keeps ``delta``; 0 if there is none."""
+    if loss.jacobian_family not in FAMILIES:
+        return 0.0
     by_profile = largest(lambda shift: curve_of(loss, shift, q).delta(epsilon) <= delta)
     k = loss.curvature_bound * q
     return max(by_profile, renyi_shift(loss.jacobian_family, loss.classes, k, epsilon, delta))

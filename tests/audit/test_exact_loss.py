@@ -19,6 +19,7 @@ from privet.losses import (
     JointHuber,
     Logistic,
     Loss,
+    OwnLoss,
     PoissonRate,
     SmoothHinge,
     Softmax,
@@ -26,6 +27,7 @@ from privet.losses import (
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from reproduce.chaudhuri2008 import ChaudhuriMonteleoni2008
+from tests.losses.own import huber
 from tests.planted.bugs import NormForSquare
 from tests.strategies import name_of
 
@@ -33,7 +35,12 @@ CROWD = 10**16
 BOUNDS = (0.1, 1.0, 12.0)
 EPSILONS = (0.05, 0.5, 2.0)
 MARGIN_LOSSES = (Logistic(), HuberHinge(), HuberHinge(0.1), SmoothHinge())
-NUMBER_LOSSES: tuple[Loss, ...] = (HuberResidual(0.25), HuberResidual(2.0), PoissonRate())
+NUMBER_LOSSES: tuple[Loss, ...] = (
+    HuberResidual(0.25),
+    HuberResidual(2.0),
+    PoissonRate(),
+    OwnLoss(huber(0.5), -1.0, 1.0),
+)
 CLASS_LOSSES = (
     *(Softmax(classes) for classes in (2, 3, 7)),
     *(JointHuber(classes) for classes in (2, 3, 7)),

@@ -20,9 +20,10 @@ from tests.certificate.released import (
 )
 from tests.laws.releases.registry import people, quiet
 
-#: What no file can prove: the ridge is a choice, the determinant alone is told for information, and
-#: a center behind a map is in the map's units.
+#: What no file can prove: the ridge is a choice, the determinant alone is told for information, a
+#: center behind a map is in the map's units, and the bounds of a user's loss are its author's word.
 OPEN = {"regularization", "Jacobian term", "length of the center"}
+OPEN |= {f"{name} of the loss" for name in ("gradient bound", "curvature bound", "rank")}
 
 
 def undecided(numbers: list[Number]) -> set[str]:

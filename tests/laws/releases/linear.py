@@ -16,6 +16,8 @@ from privet import (
     LogisticRegression,
     OneHot,
     PoissonRegressor,
+    PrivateERM,
+    Ridge,
 )
 from privet.kernels import KernelLogisticRegression, KernelSVC
 from privet.privacy import Budget
@@ -32,6 +34,7 @@ from tests.laws.releases.registry import (
     published,
     release,
 )
+from tests.losses.own import huber, two_scores
 
 BOUNDS = (-1.0, 1.0)
 COLUMNS = 3
@@ -121,6 +124,17 @@ fit("poisson objective pure", PoissonRegressor, budget=PURE, **_NUMBER)
 fit("poisson objective approx", PoissonRegressor, budget=APPROX, noise="gaussian", **_NUMBER)
 fit("huber output zcdp", HuberRegressor, budget=ROOT, target_bounds=(-0.5, 1.5), mechanism="output")
 fit("huber hull pure", HuberRegressor, budget=PURE, target_bounds=(0, 1), domain=_DOMAIN)
+fit("own objective zcdp", PrivateERM, budget=ROOT, loss=huber(0.5), noise="gaussian", **_NUMBER)
+fit("own scores pure", PrivateERM, budget=PURE, loss=two_scores(), **_NUMBER)
+fit(
+    "own output weighted",
+    PrivateERM,
+    budget=ROOT,
+    loss=huber(0.5),
+    mechanism="output",
+    regularizer=Ridge((1.0, 4.0, 0.5)),
+    **_NUMBER,
+)
 
 for _kind, _model in (("logistic", LogisticRegression), ("svc", LinearSVC)):
     fit(f"{_kind} product pure", _model, budget=PURE, domain=Box(3, 0.6), noise="product")
