@@ -19,7 +19,7 @@ from privet.errors import DeclarationError
 from privet.ledger import Ledger
 from privet.losses import ConvexLoss, Loss, OwnLoss
 from privet.losses.loss_attack import attack
-from privet.mechanisms.release import NoiseChoice
+from privet.mechanisms.trainer import NoiseChoice
 from privet.models.column_weights import Ridge, WeightedColumns
 from privet.models.featured import Standardize
 from privet.models.regressor import PrivateLinearRegressor
