@@ -4,8 +4,9 @@
 
 Each cell (table, epsilon, delta) is one line of ``results.jsonl``, so that a stopped run goes on
 where it was. The error is the root mean squared error on rows that were not trained on, over the
-spread of the target there: 1 is what the mean alone has. Real tables need PRIVET_DATA, except
-for diabetes. ``--page`` writes ``reproduce/regression.md`` from the lines.
+spread of the target there: 1 is what the mean alone has. The census and forest tables need
+PRIVET_DATA; the others come with packages. ``--page`` writes ``reproduce/regression.md`` from the
+lines.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import norm, ttest_rel
 
+from benchmarks.regression.package_tables import package_tables
 from benchmarks.regression.peers import PEERS, Spending
 from privet import ApproxDP, LinearRegression, PureDP
 
@@ -131,9 +133,18 @@ def _plain(name: str) -> str:
     return "".join(sign for sign in name.lower() if sign.isalnum())
 
 
+def packaged() -> Iterator[Numbers]:
+    """Real tables of a package, with the bounds that are declared for them."""
+    for name, columns, values, bounds, interval in package_tables():
+        low, high = np.transpose(list(bounds.values()))
+        x = scaled(columns, low, high) / math.sqrt(len(bounds))
+        yield Numbers(name, x, scaled(values, *interval))
+
+
 def tables(most: int) -> Iterator[Numbers]:
     """Every table of at most so many rows."""
     yield diabetes()
+    yield from packaged()
     yield from files(min(most, 50_000))
     for n in (1_000, 10_000, 100_000, 1_000_000):
         if n <= most:
@@ -180,7 +191,7 @@ def cell(data: Numbers, epsilon: float, delta: float, times: int) -> dict[str, A
         test = np.column_stack([data.x[held], np.full(len(held), CONSTANT)])
         predict, how = ours(x, y, epsilon, delta, seed=turn)
         found = {OURS: predict(data.x[held])}
-        exact = np.linalg.lstsq(wide, y, rcond=None)[0]
+        exact = np.linalg.lstsq(wide.T @ wide, wide.T @ y, rcond=None)[0]
         thetas = {name: peer(wide, y, bound, spending, rng) for name, peer in PEERS.items()}
         thetas["no privacy"] = exact
         found |= {name: np.clip(test @ theta, -1.0, 1.0) for name, theta in thetas.items()}
@@ -205,7 +216,7 @@ def main() -> None:
     if not given.page:
         done = {(line["table"], line["epsilon"], line["delta"]) for line in lines()}
         for data in tables(given.most):
-            times = 20 if len(data.y) <= 20_000 else 10
+            times = 20 if len(data.y) <= 20_000 else 10 if len(data.y) <= 500_000 else 6
             for epsilon in EPSILONS:
                 for delta in DELTAS:
                     if (data.name, epsilon, delta) not in done:
