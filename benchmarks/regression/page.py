@@ -12,7 +12,7 @@ from benchmarks.regression.study import OURS, SIGNIFICANT, compared
 
 HEAD = """# Private regression against other methods
 
-Made by `python -m benchmarks.regression.study` (PRIVET_DATA names the folder of Adult and Covertype).
+Made by `python -m benchmarks.regression.study` (PRIVET_DATA: folder of Adult and Covertype).
 Test error, the root mean squared error over the spread of the target: 1 is what the mean alone has.
 All methods have the same declared bounds: columns scaled to [-1, 1] over the root of their number,
 a constant of .5, targets in [-1, 1], neighbors that replace one row. Privet is `LinearRegression`
