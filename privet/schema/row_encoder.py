@@ -43,6 +43,7 @@ class RowEncoder:
         self._cells: Callable[[Mapping[str, Any]], tuple[Any, ...]] = (
             itemgetter(*self.names) if len(self.names) > 1 else lambda row: (row[only],)
         )
+        self._width = schema.width
         self._factor = 1.0 if schema.rows == "unit" else schema.factor
         starts = np.cumsum([0, *(column.width for column in schema.columns.values())]).tolist()
         columns = list(enumerate(schema.columns.values()))
@@ -60,7 +61,7 @@ class RowEncoder:
         """Encoded rows; each row must have a plain cell, or None, for every declared column."""
         cells = self._columns(rows)
         kinds = [self._kinds(i, column) for i, column in enumerate(cells)]
-        out = np.zeros((len(rows), self.schema.width))
+        out = np.zeros((len(rows), self._width))
         if self._numbers:
             if any(str in kinds[i] for i in self._numbers):
                 values = np.array([self._parsed(i, cells[i]) for i in self._numbers])

@@ -261,19 +261,20 @@ def _routes(service: Service) -> list[tuple[str, str, Route, dict[str, Any], boo
     known = api_text.described(404, ok=api_text.ANY)
     curated = api_text.described(401, 403, 404, 503, ok=api_text.ANY)
     up = {"responses": {"200": {"description": "Up."}}}
-    routes: list[tuple[str, str, Route, dict[str, Any], bool]] = [
-        ("GET", "/health", service.health, up, False),
-        ("GET", "/metrics", service.metrics, {"responses": api_text.counted(curated)}, True),
-    ]
+    routes: list[tuple[str, str, Route, dict[str, Any], bool]] = []
     if service.served:
         asking = api_text.asking(service.served, service.limits.rows)
         asking = {**asking, "parameters": [*names, api_text.KEY]}
-        routes += [
+        routes += [  # in the order in which they are looked through: the busiest first
             ("POST", "/predict", service.predict, asking, True),
             ("GET", "/model", service.model, {"parameters": names, "responses": known}, False),
             ("GET", "/budget", service.budget, {"parameters": names, "responses": told}, True),
             ("GET", "/ledger", service.ledger, {"parameters": names, "responses": curated}, True),
         ]
+    routes += [
+        ("GET", "/health", service.health, up, False),
+        ("GET", "/metrics", service.metrics, {"responses": api_text.counted(curated)}, True),
+    ]
     if service.jobs is not None:
         routes += [
             ("POST", "/fit", service.fit, fit_text.POSTED, True),
