@@ -8,7 +8,8 @@ samplers                 distribution tests, on noise and on the noise behind re
 black_box                lower bounds on epsilon from draws alone
 battery                  all checks on one minimizer
 descent_replay           all checks on private gradient descent
-cases, release_replay, doors, precision, full_audit
+statistics_replay        all checks on noisy second moments
+cases, release_replay, measure_replay, answer_replay, matrix_replay, doors, precision, full_audit
                          all of it on every mechanism and release: ``privet audit``
 """
 

@@ -72,8 +72,8 @@ def audit_mechanism(
             _replay(mechanism, n, m, seed, make_rows),
             *_gap(design, seed),
             *_noise(mechanism, design, draws, seed),
-            *_fresh(mechanism, design, seed),
-            _clipping(mechanism, n, m, seed, make_rows),
+            *fresh_findings(mechanism, design, seed),
+            clipping_finding(mechanism, n, m, seed, make_rows),
         ]
 
 
@@ -165,7 +165,7 @@ def _replay(mechanism: Mechanism, n: int, m: int, seed: int, make_rows: MakeRows
     return Finding("replay", measured, declared, sentence)
 
 
-def _table(design: Design, seed: int) -> WeightedTable:
+def random_rows(design: Design, seed: int) -> WeightedTable:
     """A random admissible table."""
     risk, rng = design.risk, np.random.default_rng(seed)
     signed = allows_opposite_rows(risk.loss)
@@ -178,7 +178,7 @@ def _table(design: Design, seed: int) -> WeightedTable:
 
 def _gap(design: Design, seed: int) -> list[Finding]:
     cost, charged = gap_price(design)
-    distance = measured_gap(design, _table(design, seed), seed)
+    distance = measured_gap(design, random_rows(design, seed), seed)
     return [
         Finding("gap charged", cost, charged, "What hiding the gap costs, and what is charged."),
         Finding("gap reached", distance, gap_bound(design), "Distance to the exact minimum."),
@@ -186,7 +186,7 @@ def _gap(design: Design, seed: int) -> list[Finding]:
 
 
 def _noise(mechanism: Mechanism, design: Design, draws: int, seed: int) -> list[Finding]:
-    table = _table(design, seed)
+    table = random_rows(design, seed)
     x, y = table.explicit(design.risk.loss)
     rows = checked_rows(x, y, **door(design))
     claimed = replace(design.main, scale=design.event.scale)
@@ -198,12 +198,13 @@ def _noise(mechanism: Mechanism, design: Design, draws: int, seed: int) -> list[
     ]
 
 
-def _fresh(mechanism: Mechanism, design: Design, seed: int) -> list[Finding]:
+def fresh_findings(mechanism: Mechanism, design: Design, seed: int) -> list[Finding]:
+    """No two runs share noise, and a seed is stamped."""
     stamped = mechanism.insecure_seed is None or not design.event.private
     sentence = "Whether a seed is stamped as not private (1: it is not)."
     findings = [Finding("seed stamped", float(not stamped), 0.0, sentence)]
     if design.event.private:
-        x, y = _table(design, seed).explicit(design.risk.loss)
+        x, y = random_rows(design, seed).explicit(design.risk.loss)
         rows = checked_rows(x, y, **door(design))
         values = [mechanism.run(rows).value for _ in range(2)]
         same = float((values[0] == values[1]).all())
@@ -212,7 +213,10 @@ def _fresh(mechanism: Mechanism, design: Design, seed: int) -> list[Finding]:
     return findings
 
 
-def _clipping(mechanism: Mechanism, n: int, m: int, seed: int, make_rows: MakeRows) -> Finding:
+def clipping_finding(
+    mechanism: Mechanism, n: int, m: int, seed: int, make_rows: MakeRows
+) -> Finding:
+    """No row enters with a norm above the bound, or outside of the domain."""
     rng = np.random.default_rng(seed)
     x, y = random_table(rng, mechanism.loss, 5.0 * mechanism.norm_bound, n, m)
     rows = make_rows(x, mechanism.loss.targets(y), **door(mechanism))

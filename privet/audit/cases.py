@@ -9,25 +9,45 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from privet.audit.battery import CROWD_ROWS
 from privet.domain import Box, Domain, OneHot
 from privet.errors import DeclarationError, InfeasibleBudget, quietly
-from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
-from privet.mechanisms import TRAINERS, GradientDescent, Trainer
+from privet.losses import (
+    HuberHinge,
+    HuberResidual,
+    JointHuber,
+    Logistic,
+    Loss,
+    PoissonRate,
+    SmoothHinge,
+    Softmax,
+)
+from privet.mechanisms import RELEASES, Trainer
 from privet.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 
 #: A number and a category: the smallest domain in which product, hull and sphere differ.
 DOMAIN = Domain((Box(1, 0.5), OneHot(2, 0.5)))
 SHAPED = ("product", "hull", "class product")
-LOSSES: tuple[Loss, ...] = (Logistic(), HuberHinge(), SmoothHinge(), Softmax(3), JointHuber(3))
+LOSSES: tuple[Loss, ...] = (
+    Logistic(),
+    HuberHinge(),
+    SmoothHinge(),
+    Softmax(3),
+    JointHuber(3),
+    HuberResidual(),
+    PoissonRate(),
+)
 BUDGETS: tuple[tuple[Budget, tuple[str, ...]], ...] = (
     (PureDP(1.0), ("laplace", "product", "hull", "matrix laplace", "class product")),
-    (ZCDP(0.5), ("gaussian",)),
-    (ApproxDP(1.0, 1e-6), ("gaussian",)),
-    (GDP(1.0), ("gaussian",)),
+    (ZCDP(0.5), ("laplace", "gaussian")),
+    (ApproxDP(1.0, 1e-6), ("laplace", "gaussian")),
+    (GDP(1.0), ("laplace", "gaussian")),
 )
-#: What a quick audit takes: the two losses of the models, and one law for many classes.
-QUICK = ("logistic", "huber")
+#: Whatever fits the parameters of a linear model.
+FITTED: dict[str, type[Trainer]] = {
+    name: kind for name, kind in sorted(RELEASES.items()) if issubclass(kind, Trainer)
+}
+#: The losses of a quick audit: those of the models, and what a mechanism of its own is for.
+QUICK, QUICK_OF = ("logistic", "huber"), {"statistics": ("huber_residual",)}
 
 
 @dataclass(frozen=True)
@@ -56,13 +76,15 @@ def short(budget: Budget) -> str:
 
 def audit_cases(only: str = "all", *, quick: bool = False) -> Iterator[AuditCase]:
     """The cases of one mechanism, or all of them."""
-    for name in (GradientDescent.name, *sorted(CROWD_ROWS)):
+    for name in FITTED:
         if only not in ("all", name):
             continue
         for loss in LOSSES:
+            if quick and loss.name not in QUICK_OF.get(name, QUICK):
+                continue
             for budget, kinds in BUDGETS:
-                if quick and (loss.name not in QUICK or budget.facts().get("delta")):
-                    continue
+                if quick:  # the noise that a budget is meant for
+                    kinds = () if budget.facts().get("delta") else kinds[budget.allows_gaussian :]
                 for kind in kinds:
                     yield from _case(name, loss, budget, kind)
 
@@ -73,7 +95,7 @@ def _case(name: str, loss: Loss, budget: Budget, kind: Any) -> Iterator[AuditCas
         shape = {"domain": DOMAIN, "norm_bound": DOMAIN.norm}
     try:
         with quietly():
-            mechanism = TRAINERS[name](loss, budget, noise=kind, **shape)
+            mechanism = FITTED[name](loss, budget, noise=kind, **shape)
             mechanism.design(60, DOMAIN.columns if shape else 2)
     except (DeclarationError, InfeasibleBudget):
         return  # no theorem has this noise for this loss, or none at this budget

@@ -25,8 +25,6 @@ from privet.rows.inside import in_domain
 EPSILON, ROWS, RIDGE = 1.0, 10, 10.0
 #: a bound is below the true epsilon but for this probability
 FALSE_ALARM = 0.001
-#: share of epsilon at which a box has shown enough
-ENOUGH = 0.95
 Tell = Callable[[WatchedBound], None]
 
 BOXES: dict[str, Mechanism] = {
@@ -51,8 +49,10 @@ def _table(side: int) -> Array:
     return x
 
 
-def through_many_draws(name: str, most: int, tell: Tell = lambda bound: None) -> WatchedBound:
-    """The bound from ``Mechanism.sample``."""
+def through_many_draws(
+    name: str, most: int, enough: float, tell: Tell = lambda bound: None
+) -> WatchedBound:
+    """The bound from ``Mechanism.sample``; ``enough`` is a share of epsilon at which to stop."""
     mechanism = BOXES[name]
 
     def draw(side: int, k: int) -> Array:
@@ -64,10 +64,10 @@ def through_many_draws(name: str, most: int, tell: Tell = lambda bound: None) ->
         rows = checked_rows(x, np.ones(ROWS), norm_bound=mechanism.norm_bound, **more)
         return np.asarray(mechanism.sample(rows, k)[:, 0])
 
-    return _bounded(draw, most, tell)
+    return _bounded(draw, most, enough, tell)
 
 
-def through_fit(most: int, tell: Tell = lambda bound: None) -> WatchedBound:
+def through_fit(most: int, enough: float, tell: Tell = lambda bound: None) -> WatchedBound:
     """The bound from whole fits of ``LinearSVC``, one by one."""
     y = np.ones(ROWS, dtype=int)
 
@@ -80,11 +80,13 @@ def through_fit(most: int, tell: Tell = lambda bound: None) -> WatchedBound:
             found[i] = model.fit(x, y).coef_[0, 0]
         return found
 
-    return _bounded(draw, most, tell)
+    return _bounded(draw, most, enough, tell)
 
 
-def _bounded(draw: Callable[[int, int], Array], most: int, tell: Tell) -> WatchedBound:
+def _bounded(
+    draw: Callable[[int, int], Array], most: int, enough: float, tell: Tell
+) -> WatchedBound:
     with quietly():
         return watched_bound(
-            draw, most=most, enough=ENOUGH * EPSILON, false_alarm=FALSE_ALARM, tell=tell
+            draw, most=most, enough=enough * EPSILON, false_alarm=FALSE_ALARM, tell=tell
         )

@@ -27,8 +27,10 @@ FAR = 20.0
 # The two rows are this far from exactly opposite, equal or orthogonal.
 TILT = 0.02
 SCAN = np.concatenate([np.linspace(-8.0, -2.0, 12), np.linspace(-1.75, 2.0, 46), [-FAR, FAR]])
-# The scan, then two refinements by a factor ten around the best margin.
-ZOOMS = 3
+# Where every kind of pair is tried, and how many kinds are then tried at every margin.
+COARSE, KEPT = np.append(SCAN[::4], [-FAR, FAR]), 3
+# Refinements by a factor ten around the best margin.
+ZOOMS = 2
 STEALTH = 1e-5
 
 #: privacy loss of each of N pairs under a design
@@ -94,13 +96,20 @@ def worst_loss(design: Design, *, signed: bool = True) -> Worst:
     angles = (np.pi - TILT, TILT, np.pi / 2) if signed else (TILT, np.pi / 2)
     entering = np.flatnonzero(labels == labels[0]).tolist()
     choices = list(itertools.product(entering, range(len(labels)), angles))
-    margins, step = SCAN, 0.25
-    for _ in range(ZOOMS):
+    # every kind of pair at some margins; the best kinds at all of them; then closer and closer
+    for margins in (COARSE, SCAN):
         i, j, angle, t = _product(choices, margins)
         attacks = _attacks(t * directions[i], labels[i], -FAR * directions[j], labels[j], angle)
-        worst, best = worst_of(design, objective_loss, attacks)
-        choices, step = [choices[best // len(margins)]], step / 10.0
-        margins = margins[best % len(margins)] + step * np.arange(-10.0, 11.0)
+        values = losses_of(design, objective_loss, attacks).reshape(len(choices), -1)
+        order = np.argsort(-values.max(axis=1))
+        choices = [choices[k] for k in order[:KEPT]]
+    best, step = float(SCAN[int(values[order[0]].argmax())]), 0.25
+    for _ in range(ZOOMS):
+        step /= 10.0
+        i, j, angle, t = _product(choices[:1], best + step * np.arange(-10.0, 11.0))
+        attacks = _attacks(t * directions[i], labels[i], -FAR * directions[j], labels[j], angle)
+        worst, place = worst_of(design, objective_loss, attacks)
+        best = float(t[place, 0])
     return worst
 
 

@@ -1,7 +1,8 @@
 """Everything that Privet attacks itself with, in one run: what ``privet audit`` shows.
 
     mechanisms    the whole battery, for every mechanism, law of noise and loss
-    releases      replayed sensitivity of models, pipelines, intervals, evaluations and searches
+    releases      replayed sensitivity of models, pipelines, searches, intervals, evaluations,
+                  answers from kernels and means
     boxes         certified lower bounds on epsilon from releases alone
     probes        last bits, and noise of other processes
 
@@ -16,24 +17,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from privet.audit.answer_replay import replayed_answers
 from privet.audit.attacks import Finding, Pair, allows_opposite_rows
-from privet.audit.battery import audit_mechanism, designs_over_ridges, shift_claim
+from privet.audit.battery import CROWD_ROWS, audit_mechanism, designs_over_ridges, shift_claim
 from privet.audit.black_box import WatchedBound
 from privet.audit.cases import AuditCase, audit_cases
 from privet.audit.descent_replay import audit_descent
 from privet.audit.doors import BOXES, EPSILON, through_fit, through_many_draws
 from privet.audit.exact import Worst, worst_loss
+from privet.audit.measure_replay import replayed_evaluation, replayed_intervals, replayed_moments
 from privet.audit.precision import precision_findings, process_finding
-from privet.audit.release_replay import (
-    MODELS,
-    SEARCHES,
-    replayed_evaluation,
-    replayed_intervals,
-    replayed_model,
-    replayed_search,
-)
+from privet.audit.release_replay import MODELS, SEARCHES, replayed_model, replayed_search
+from privet.audit.statistics_replay import audit_statistics, unsolved
 from privet.errors import DeclarationError, quietly
-from privet.mechanisms import Design, GradientDescent, Mechanism
+from privet.mechanisms import Design, GradientDescent, Mechanism, RidgeStatistics, Trainer
 
 #: checks of the battery that compare an exact divergence with the budget
 EXACT = ("exact loss", "profile", "Renyi", "transcript")
@@ -49,10 +46,18 @@ class Effort:
     bits: int  # releases behind each test of last bits
     box: int  # most releases a side through the many-draws door
     fits: int  # most fits a side
+    enough: float  # share of epsilon at which a box has shown enough
 
 
-FULL = Effort(draws=5000, bits=5000, box=400_000, fits=6000)
-SHORT = Effort(draws=1000, bits=1000, box=100_000, fits=250)
+FULL = Effort(draws=5000, bits=5000, box=400_000, fits=6000, enough=0.95)
+SHORT = Effort(draws=1000, bits=1000, box=100_000, fits=250, enough=0.88)
+#: Releases that are replayed by a name of their own, beside models and searches.
+REPLAYS: dict[str, Callable[[], Iterable[Finding]]] = {
+    "intervals": replayed_intervals,
+    "evaluation": replayed_evaluation,
+    "means": replayed_moments,
+    "answers": replayed_answers,
+}
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,7 @@ def subjects() -> list[str]:
     """What can be audited by name: mechanisms, and models."""
     mechanisms = dict.fromkeys(case.mechanism.name for case in audit_cases())
     models = dict.fromkeys(name.partition(",")[0] for name in (*MODELS, *SEARCHES))
-    return ["all", *mechanisms, *models, "intervals", "evaluation"]
+    return ["all", *mechanisms, *models, *REPLAYS]
 
 
 def run_audit(
@@ -186,15 +191,9 @@ def run_audit(
     start, result, effort = time.monotonic(), AuditResult(), SHORT if quick else FULL
     for case in audit_cases(what, quick=quick):
         tell(f"{case}")
-        mechanism = case.mechanism
-        if isinstance(mechanism, Mechanism):
-            found = audit_mechanism(mechanism, draws=effort.draws)
-            result.probes += precision_findings(mechanism, effort.bits)
-            result.cases.append(CaseAudited(case, tuple(found)))
-        elif isinstance(mechanism, GradientDescent):
-            with quietly():
-                found = audit_descent(mechanism, draws=effort.draws)
-            result.cases.append(CaseAudited(case, tuple(found)))
+        found, probes = _audited(case.mechanism, effort)
+        result.cases.append(CaseAudited(case, tuple(found)))
+        result.probes += probes
     for name, replay in _replays(what):
         tell(f"replay of {name}")
         result.replays += replay()
@@ -212,6 +211,20 @@ def run_audit(
     return result
 
 
+def _audited(mechanism: Trainer, effort: Effort) -> tuple[list[Finding], list[Finding]]:
+    """What the checks of a mechanism found, and the probes of its last bits."""
+    if isinstance(mechanism, RidgeStatistics):
+        found = audit_statistics(mechanism, draws=effort.draws)
+        return found, precision_findings(unsolved(mechanism), effort.bits)
+    if isinstance(mechanism, Mechanism):
+        found = audit_mechanism(mechanism, draws=effort.draws)
+        return found, precision_findings(mechanism, effort.bits)
+    if isinstance(mechanism, GradientDescent):
+        with quietly():
+            return audit_descent(mechanism, draws=effort.draws), []
+    raise TypeError(f"No attack is known on {mechanism.name!r}: add one to privet/audit.")
+
+
 def _replays(what: str) -> Iterator[tuple[str, Callable[[], Iterable[Finding]]]]:
     for name in MODELS:
         if what in ("all", name.partition(",")[0]):
@@ -219,33 +232,37 @@ def _replays(what: str) -> Iterator[tuple[str, Callable[[], Iterable[Finding]]]]
     for name in SEARCHES:
         if what in ("all", name):
             yield name, partial(_one, replayed_search, name)
-    if what in ("all", "intervals"):
-        yield "intervals", partial(_one, replayed_intervals)
-    if what in ("all", "evaluation"):
-        yield "evaluation", replayed_evaluation
+    for name, replay in REPLAYS.items():
+        if what in ("all", name):
+            yield name, replay
 
 
-def _one(replay: Callable[..., Finding], *names: str) -> list[Finding]:
-    return [replay(*names)]
+def _one(replay: Callable[[str], Finding], name: str) -> list[Finding]:
+    return [replay(name)]
 
 
 def _boxes(what: str, effort: Effort) -> Iterator[tuple[str, Callable[[Watch], WatchedBound]]]:
     for name in BOXES:
         if what in ("all", name.partition(",")[0]):
-            yield f"{name}, many draws", partial(through_many_draws, name, effort.box)
+            yield (
+                f"{name}, many draws",
+                partial(through_many_draws, name, effort.box, effort.enough),
+            )
     if what in ("all", "LinearSVC"):
-        yield "LinearSVC.fit", partial(through_fit, effort.fits)
+        yield "LinearSVC.fit", partial(through_fit, effort.fits, effort.enough)
 
 
 def witnesses(result: AuditResult) -> list[AuditWitness]:
-    """The worst neighbors of the two-class cases in two columns with spherical Laplace noise."""
+    """The worst neighbors in two columns of what has one score and a pure budget."""
     found = []
     for one in result.cases:
         mechanism = one.case.mechanism
-        if not isinstance(mechanism, Mechanism) or mechanism.loss.scores != 1:
+        if not isinstance(mechanism, Mechanism) or mechanism.name not in CROWD_ROWS:
             continue
-        if one.case.kind != "laplace":
+        if mechanism.loss.scores != 1 or one.case.kind != "laplace":
             continue
+        if mechanism.budget.allows_gaussian:
+            continue  # the same noise as under a pure budget
         with quietly():
             signed = allows_opposite_rows(mechanism.loss)
             tried = [

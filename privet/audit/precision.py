@@ -13,6 +13,7 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
@@ -22,13 +23,13 @@ from privet.audit.attacks import Finding, surprise
 from privet.audit.replay import door
 from privet.errors import quietly
 from privet.mechanisms import Mechanism
-from privet.noise import NOISES
 from privet.randomness import source
 from privet.rows import checked_rows
 
 ROWS, BITS = 20, 6
 EACH = 50  # numbers for each pattern of bits, so that the test's probabilities hold
-CHILDREN = 3
+#: Run by its path: a small program that imports no more than it draws with.
+FAMILY = str(Path(__file__).with_name("process_family.py"))
 
 
 def precision_findings(mechanism: Mechanism, draws: int) -> list[Finding]:
@@ -59,46 +60,23 @@ def _last_bits(first: Array, second: Array) -> Finding:
     values = [float(stats.chisquare(count).pvalue) for count in counts]
     seen = np.array(counts)
     values.append(float(stats.chi2_contingency(seen[:, seen.sum(axis=0) > 0]).pvalue))
-    told = f"The last {bits} bits of the steps, against fair coins and between neighbors."
+    told = f"Last {bits} bits against fair coin flips and between neighbors, -log10 p."
     return surprise("last bits", min(1.0, 3.0 * min(values)), told)
 
 
 def process_finding() -> Finding:
     """Releases of forked children and of new processes: how many are repeated."""
-    found: list[str] = []
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "privet.audit.precision"],
-            capture_output=True,
-            text=True,
-            check=True,
+    root = str(Path(__file__).parents[2])  # where this very package is, installed or not
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-P", FAMILY],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
         )
-        found += json.loads(done.stdout)
+        for _ in range(2)
+    ]
+    found = [release for one in started for release in json.loads(one.communicate()[0])]
     repeated = len(found) - len(set(found))
-    told = f"Repeated releases among {len(found)} of forked children and new processes."
+    told = f"Repeated releases among {len(found)} from forked children and new processes."
     return Finding("processes", float(repeated), 0.0, told)
-
-
-def _drawn() -> str:
-    """Bytes of one release each of two laws."""
-    draws = [NOISES[kind](1.0, 4).sample(source(None), 1) for kind in ("laplace", "gaussian")]
-    return "".join(draw.tobytes().hex() for draw in draws)
-
-
-def _family() -> list[str]:
-    """A process that has drawn, and its children."""
-    found = [_drawn()]
-    for _ in range(CHILDREN if hasattr(os, "fork") else 0):
-        reading, writing = os.pipe()
-        if os.fork() == 0:
-            os.write(writing, _drawn().encode())
-            os._exit(0)
-        os.close(writing)
-        with os.fdopen(reading) as pipe:
-            found.append(pipe.read())
-        os.wait()
-    return [*found, _drawn()]
-
-
-if __name__ == "__main__":
-    print(json.dumps(_family()))

@@ -1,4 +1,4 @@
-"""Sensitivity replayed for whole releases: models, pipelines, intervals, evaluations, searches.
+"""Sensitivity replayed for whole releases: models, pipelines and searches.
 
 The same random words are drawn for two neighboring tables, and the distance of what comes out is
 held against what was declared. A fit is replayed through what its earlier stages released, so that
@@ -7,7 +7,6 @@ only the fit itself differs; its table has rows that are far too long, and a row
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,17 +18,22 @@ from sklearn.preprocessing import Normalizer
 
 from privet._types import Array
 from privet.audit.attacks import Finding
-from privet.audit.cases import short
 from privet.audit.replay import declared_distance
+from privet.audit.statistics_replay import unsolved
 from privet.domain import Box, OneHot
 from privet.errors import quietly
-from privet.evaluation import Evaluation, evaluate
 from privet.kernels import KernelLogisticRegression, KernelSVC
-from privet.mechanisms.matrix import SecondMoments
-from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet.mechanisms import RidgeStatistics
+from privet.models import (
+    HuberRegressor,
+    LargeMarginGaussian,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    PoissonRegressor,
+)
 from privet.models.row_wise import last_of
-from privet.noise.cone_noise import half_vector
-from privet.privacy import ZCDP, Budget, PureDP
+from privet.privacy import ZCDP, PureDP
 from privet.randomness import InsecureSeed
 from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
 
@@ -37,6 +41,7 @@ ROWS, COLUMNS, SEED = 240, 3, 7
 Labels = NDArray[np.int_]
 Table = tuple[Array, Labels]
 ONE, ROOT = PureDP(1.0), ZCDP(0.5)
+_ENDS = (0.0, 1.0)  # of the regressions' target: labels are its ends
 _DOMAIN = [Box(1, 0.6), OneHot(2, 0.5)]
 _POINTS = np.linspace(-0.5, 0.5, 6 * COLUMNS).reshape(6, COLUMNS)
 
@@ -56,22 +61,32 @@ def alone(classes: int) -> Table:
     return x, np.arange(ROWS) % classes
 
 
-def pairs_of_tables(classes: int) -> Iterator[tuple[Table, Table]]:
-    """Tables with the first row replaced: turned round, relabeled, both, or far away."""
+def neighborhoods(classes: int) -> Iterator[tuple[Table, list[Table]]]:
+    """Tables with their neighbors: the first row turned round, relabeled, both, or far away."""
     away = np.array([5.0, -3.0, 1.0])
     for x, y in (people(classes), alone(classes)):
+        changed = []
         for row, label in ((-x[0], y[0]), (x[0], y[0] + 1), (-x[0], y[0] + 1), (away, y[0] + 1)):
             other, labels = x.copy(), y.copy()
             other[0], labels[0] = row, label % classes
-            yield (x, y), (other, labels)
+            changed.append((other, labels))
+        yield (x, y), changed
 
 
-def farthest(released: Callable[[Table], Array], classes: int, order: int = 2) -> float:
+def length(difference: Array) -> float:
+    """The Euclidean norm, of all entries."""
+    return float(np.linalg.norm(np.ravel(difference)))
+
+
+def farthest(
+    released: Callable[[Table], Array], classes: int, size: Callable[[Array], float] = length
+) -> float:
     """The largest distance of what neighbors release under the same random words."""
-    return max(
-        float(np.linalg.norm(np.ravel(released(first) - released(second)), ord=order))
-        for first, second in pairs_of_tables(classes)
-    )
+    found = 0.0
+    for first, others in neighborhoods(classes):
+        one = released(first)
+        found = max(found, *(size(one - released(second)) for second in others))
+    return found
 
 
 #: Every kind of model, by the name that an audit shows.
@@ -93,6 +108,17 @@ MODELS: dict[str, tuple[Any, int]] = {
     "LargeMarginGaussian": (LargeMarginGaussian(ROOT), 3),
     "KernelSVC": (KernelSVC(ONE, public_points=_POINTS), 2),
     "KernelLogisticRegression": (KernelLogisticRegression(ROOT, public_points=_POINTS), 2),
+    "LinearRegression": (LinearRegression(ONE, target_bounds=_ENDS, mechanism="statistics"), 2),
+    "LinearRegression, rho": (
+        LinearRegression(ROOT, target_bounds=_ENDS, mechanism="statistics"),
+        2,
+    ),
+    "LinearRegression, objective": (
+        LinearRegression(ONE, target_bounds=_ENDS, mechanism="objective"),
+        2,
+    ),
+    "HuberRegressor": (HuberRegressor(ROOT, target_bounds=_ENDS), 2),
+    "PoissonRegressor": (PoissonRegressor(ONE, target_bounds=_ENDS), 2),
     "pipeline": (make_pipeline(Normalizer(), LinearSVC(ONE)), 2),
 }
 
@@ -103,13 +129,18 @@ def replayed_model(name: str) -> Finding:
     with quietly():
         fitted = clone(model)
         last: Any = last_of(fitted)
-        last.set_params(classes=list(range(classes)), insecure_seed=SEED)
+        if "classes" in last.get_params():
+            last.set_params(classes=list(range(classes)))
+        last.set_params(insecure_seed=SEED)
         fitted.fit(*people(classes))
 
         def theta(found: Table) -> Array:
             x = fitted[:-1].transform(found[0]) if fitted is not last else found[0]
             seen = last.revisit(x, found[1])
-            return np.asarray(seen.mechanism.perturb(seen.rows, seen.design, InsecureSeed(SEED)))
+            mechanism = seen.mechanism
+            if isinstance(mechanism, RidgeStatistics):
+                mechanism = unsolved(mechanism)
+            return np.asarray(mechanism.perturb(seen.rows, seen.design, InsecureSeed(SEED)))
 
         far = farthest(theta, classes)
         design = last.planned(ROWS, last.n_features_in_, last.classes_).design
@@ -123,18 +154,18 @@ def replayed_search(name: str) -> Finding:
     base, shares = LogisticRegression(classes=[0, 1]), [0.0]
     with quietly():
         for seed in range(SEED, SEED + 3):  # which part the row falls in is the seed's choice
-            for tables in pairs_of_tables(2):
-                first, second = (
-                    kind(base, candidates, ONE, insecure_seed=seed, **more).fit(*table)
-                    for table in tables
+            for table, others in neighborhoods(2):
+                first, *rest = (
+                    kind(base, candidates, ONE, insecure_seed=seed, **more).fit(*each)
+                    for each in (table, *others)
                 )
-                if second.best_index_ != first.best_index_:
-                    continue
                 best = first.best_estimator_
                 rows = int(first.guarantee_.constants["fit"]["n"])
-                design = best.planned(rows, COLUMNS, best.classes_).design
-                apart = float(np.linalg.norm(second.best_estimator_.coef_ - best.coef_))
-                shares.append(apart / declared_distance(design))
+                allowed = declared_distance(best.planned(rows, COLUMNS, best.classes_).design)
+                for second in rest:
+                    if second.best_index_ == first.best_index_:
+                        apart = second.best_estimator_.coef_ - best.coef_
+                        shares.append(length(apart) / allowed)
     told = f"{name}, the chosen model."
     return Finding("replay", max(shares), 1.0, told)
 
@@ -145,53 +176,3 @@ SEARCHES: dict[str, tuple[Any, dict[str, Any]]] = {
     "RandomStoppingSearch": (RandomStoppingSearch, {"validation": 60}),
     "PublicSearch": (PublicSearch, {"validation": _PUBLIC}),
 }
-
-
-def replayed_intervals() -> Finding:
-    """The two matrices at one released model, in units of their sensitivity."""
-    with quietly():
-        model = LogisticRegression(ONE, classes=[0, 1], insecure_seed=SEED).fit(*people(2))
-        seen = model.revisit(*people(2))
-        theta = seen.mechanism.perturb(seen.rows, seen.design, InsecureSeed(SEED))
-        moments = SecondMoments(seen.design.risk, ONE, SEED)
-        design = moments.design(ROWS, seen.rows.m)
-
-        def released(found: Table) -> Array:
-            pair = moments.run(model.revisit(*found).rows, theta, design)
-            unit, eta = pair.weighing.sensitivity, pair.weighing.eta
-            both = half_vector(pair.hessian) * eta, half_vector(pair.covariance)
-            return np.concatenate(both) / unit
-
-        far = farthest(released, 2)
-    grid = math.ldexp(math.sqrt(design.noise.dimension), design.exponent)
-    told = "intervals, both matrices."
-    return Finding("replay", far, design.event.sensitivity + grid, told)
-
-
-def replayed_evaluation() -> list[Finding]:
-    """The tables of counts, in the norm of their noise."""
-    found = []
-    with quietly():
-        model = LogisticRegression(ONE, classes=[0, 1]).fit(*people(2, seed=2))
-        for budget in (ONE, ROOT):
-
-            def measured(table: Table, budget: Budget = budget) -> Evaluation:
-                return evaluate(
-                    model,
-                    *table,
-                    budget=budget,
-                    measures=("confusion", "calibration"),
-                    insecure_seed=SEED,
-                    training_rows=False,
-                )
-
-            example = measured(people(2))
-            for part, name in zip(example.guarantee.event.parts, example.counts, strict=True):
-
-                def counts(table: Table, name: str = name) -> Array:
-                    return np.asarray(measured(table).counts[name], dtype=np.float64)
-
-                far = farthest(counts, 2, order=1 if budget is ONE else 2)
-                told = f"evaluation, {name}, {short(budget)}."
-                found.append(Finding("replay", far, part.sensitivity, told))
-    return found

@@ -53,11 +53,12 @@ def door(declared: Mechanism | Design) -> dict[str, Any]:
 def declared_distance(design: Design) -> float:
     """The largest distance that the design allows between neighbors' releases.
 
-    The event's sensitivity of the minimizer, or that of the gradient's sum, the certified gap on
-    either side where it does not contain it, and rounding to the grid.
+    The event's sensitivity of the minimizer (or of the moments that a solution is computed from),
+    or that of the gradient's sum, the certified gap on either side where it does not contain it,
+    and rounding to the grid.
     """
-    grid = math.ldexp(math.sqrt(design.parameters), design.exponent)
-    if design.event.mechanism == "output":
+    grid = math.ldexp(math.sqrt(design.main.dimension), design.exponent)
+    if design.event.mechanism in ("output", "statistics"):
         return design.event.sensitivity + grid
     gap = 2.0 * gap_bound(design)
     moved = design.risk.gradient_difference / (design.n * design.risk.regularization)

@@ -24,12 +24,12 @@ def center_number(release: str, declared: Record, kept: float) -> Iterator[Numbe
     center, prepared = declared.get("center"), declared.get("standardize")
     if center is None:
         if kept:
-            yield fact(release, NAME, kept, False, "no center is declared")
+            yield fact(release, NAME, kept, False, "the file declares no center")
         return
     if prepared == "whiten" or declared.get("features") is not None:
         yield stated(release, NAME, kept, "taken from the file, in units of its own features")
         return
-    told = "of the declared coefficients and offsets"
+    told = "length of the declared coefficients and offsets"
     yield equal(release, NAME, kept, _length(center, declared, prepared == "unit"), told)
 
 

@@ -32,14 +32,14 @@ def composition(release: str, claim: dict[str, Any], curves: Sequence[dict[str, 
     if not costs:
         return Number(release, "composition", None, None, None, False, "no curve proves the claim")
     if claim["kind"] == "pure":
-        return _sum(release, claim["epsilon"], [c.pure() for c in costs], "epsilons add up")
+        return _sum(release, claim["epsilon"], [c.pure() for c in costs], "the epsilons add up")
     if claim["kind"] == "zcdp":
-        return _sum(release, claim["rho"], [c.rho() for c in costs], "rhos add up")
+        return _sum(release, claim["rho"], [c.rho() for c in costs], "the rhos add up")
     if claim["kind"] == "gdp":
         mus = [c.mu() for c in costs]
         if any(mu is None for mu in mus):
             return _sum(release, claim["mu"], mus, "")
-        told = "squares of the mus add up"
+        told = "the squares of mu add up"
         together = total(mu * mu for mu in mus if mu is not None).sqrt()
         return at_most(release, "composition", claim["mu"], together, told)
     if claim["kind"] == "approx":
@@ -49,7 +49,7 @@ def composition(release: str, claim: dict[str, Any], curves: Sequence[dict[str, 
 
 def _sum(release: str, claimed: float, amounts: list[Ball | None], why: str) -> Number:
     if any(amount is None for amount in amounts):
-        told = "a curve has no bound in the claim's calculus"
+        told = "a curve has no bound of the kind that the claim uses"
         return Number(release, "composition", claimed, None, None, False, told)
     return at_most(release, "composition", claimed, total(amounts), why)
 
@@ -57,7 +57,7 @@ def _sum(release: str, claimed: float, amounts: list[Ball | None], why: str) -> 
 def _approximate(release: str, epsilon: float, delta: float, costs: list[CurveCost]) -> Number:
     pure = [cost.pure() for cost in costs]
     if all(amount is not None for amount in pure):
-        summed = at_most(release, "composition", epsilon, total(pure), "epsilons add up")
+        summed = at_most(release, "composition", epsilon, total(pure), "the epsilons add up")
         if summed.holds:
             return summed
     by_profile = _profiles(release, epsilon, delta, costs)

@@ -97,7 +97,7 @@ def fit_numbers(fit: FitFacts) -> Iterator[Number]:
     event = fit.event
     law = noise_law(event["noise"], fit.rows, event["scale"], fit.m)
     if fit.rows.columns is not None:
-        told = "columns of the released arrays and the constant one"
+        told = "must match the released arrays plus the constant column"
         yield fact(fit.release, "columns", fit.m, fit.m == fit.rows.columns, told)
     for name, bound in fit.rows.loss.taken():
         yield stated(fit.release, name, bound, "its author's word: a file holds no code")
@@ -115,8 +115,13 @@ def _regularization(fit: FitFacts) -> Number:
     """A declared one is never lowered."""
     declared, used = fit.declared.get("regularization"), fit.event["regularization"]
     if isinstance(declared, bool) or not isinstance(declared, int | float):
-        return stated(fit.release, "regularization", used, "taken from the file; used below")
-    told = "not below the declared one"
+        return stated(
+            fit.release,
+            "regularization",
+            used,
+            "taken from the file as stated; the noise must fit it",
+        )
+    told = "must not be below the declared value"
     return at_least(fit.release, "regularization", used, ball(declared), told)
 
 
@@ -134,11 +139,13 @@ def _output(fit: FitFacts) -> Iterator[Number]:
         if fit.grid is None:
             raise Undecided("the file does not say which grid the noise is on")
         needed = widened(needed, fit.grid, fit.p)
-    told = "(D R/n + 2 gamma)/Lam, gamma the tolerance and what rounding can do"
+    told = "(D R/n + 2 gamma)/Lam, gamma = tolerance plus rounding error"
     yield at_least(name, "sensitivity", claimed, needed, told, WIDEST_GAP)
     (curve,) = event["curves"]
     scale = noise_scale(noise, ball(claimed), curve)
-    yield at_least(name, "noise scale", event["scale"], scale, "for this sensitivity and curve")
+    yield at_least(
+        name, "noise scale", event["scale"], scale, "required by this sensitivity and curve"
+    )
     if noise == "gaussian":
         yield slack_number(name, curve, fit.p)
     if fit.grid is None:
@@ -158,11 +165,11 @@ def needed_before(needed: Ball, grid: int, p: int) -> Ball:
     return needed - ball(2) ** grid * ball(p).sqrt()
 
 
-def slack_number(release: str, curve: Record, p: int) -> Number:
+def slack_number(release: str, curve: Record, p: int, most: float | None = None) -> Number:
     """What the discreteness of Gaussian noise may cost in epsilon, ``1.5e-10`` a coordinate."""
     needed = ball(DISCRETE) * p
-    told = "what the grid may cost in epsilon, for each released number"
-    return at_least(release, "slack of discrete noise", curve["slack"], needed, told)
+    told = "what the grid can cost in epsilon, over all released numbers"
+    return at_least(release, "slack of discrete noise", curve["slack"], needed, told, most)
 
 
 # -- objective perturbation ----------------------------------------------------------------------
@@ -170,7 +177,7 @@ def slack_number(release: str, curve: Record, p: int) -> Number:
 
 def _objective(fit: FitFacts, law: NoiseLaw) -> Iterator[Number]:
     event, name = fit.event, fit.release
-    told = "how far a replaced row moves the noise, in the norm of its law"
+    told = "the most that one replaced row can move the noise, in its own norm"
     yield at_least(name, "sensitivity", event["sensitivity"], law.difference, told, 1e-9)
     main, *gap = event["curves"]
     if event["noise"] == "gaussian":
@@ -187,16 +194,16 @@ def _pure_noise(fit: FitFacts, law: NoiseLaw, main: Record) -> Iterator[Number]:
     if main["kind"] != "pure":
         raise Undecided(f"{fit.event['noise']} noise without a pure curve")
     jacobian = fit.rows.loss.log_determinant(fit.q)
-    told = "log-determinant of one row, if nothing were shared with the slope"
+    told = "log-determinant of one row, shown for information"
     yield Number(fit.release, "Jacobian term", None, below(jacobian), above(jacobian), None, told)
-    told = "noise and Jacobian together, at the stated scale"
+    told = "privacy loss of noise and Jacobian together, at the stated scale"
     yield at_most(fit.release, "loss of the noise", main["loss"], law.cost(fit.q), told)
 
 
 def _gaussian_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
     """The curve's shift and curvature are those of the facts."""
     if main["kind"] == "gaussian":
-        yield _dominated(fit, main)
+        yield from _dominated(fit, main)
         return
     if main["kind"] != "objective_gaussian":
         raise Undecided(f"the curve {main['kind']!r} is not known here for objective perturbation")
@@ -214,19 +221,30 @@ def _gaussian_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
     yield at_least(name, "noise scale", fit.event["scale"], needed, "D R over the curve's shift")
 
 
-def _dominated(fit: FitFacts, main: Record) -> Number:
-    """The whole profile is below that of one Gaussian mechanism."""
-    loss = fit.rows.loss
+def _dominated(fit: FitFacts, main: Record) -> Iterator[Number]:
+    """The whole profile is below that of one Gaussian mechanism, the main share of the claim."""
+    loss, name = fit.rows.loss, fit.release
     if loss.classes != 2 or loss.name in RESIDUALS:
         raise Undecided("no theorem puts this loss inside one Gaussian mechanism")
+    whole = _gaussian_rho(fit.event["claim"])
+    if whole is not None:
+        told = "must be the main share of the claim"
+        yield equal(name, "rho of the noise", main["rho"], ball(fit.event["share"]) * whole, told)
     shift, k = fit.difference / ball(fit.event["scale"]), loss.curvature * fit.q
     mu = (2 * ball(main["rho"])).sqrt() * (1 + ball(ROUNDED))
     logistic = loss.name in ("logistic", "softmax")
-    told = "the profile at this scale and regularization is below the Gaussian mechanism's"
+    told = "at this scale the privacy profile stays below that of the Gaussian mechanism"
     right = is_dominated(mu, shift, k, logistic=logistic)
     if not right:
-        told = f"{told}: not shown at any of the points"
-    return fact(fit.release, "noise scale", fit.event["scale"], right, told)
+        told = "at this scale the profile is not shown to stay below the Gaussian mechanism's"
+    yield fact(name, "noise scale", fit.event["scale"], right, told)
+
+
+def _gaussian_rho(claim: Record) -> Ball | None:
+    """The rho of a claim that is one of rho or of mu."""
+    if "mu" in claim:
+        return ball(claim["mu"]) ** 2 / 2
+    return ball(claim["rho"]) if "rho" in claim else None
 
 
 def _families(loss: str) -> tuple[str, ...]:
@@ -240,20 +258,22 @@ def _gap(fit: FitFacts, law: NoiseLaw, gap: list[Record]) -> Iterator[Number]:
     """A share of the claim pays for the distance to the exact minimum."""
     event, name = fit.event, fit.release
     if len(gap) != 1:
-        told = "nothing pays for the distance between the computed and the exact minimum"
+        told = "no budget is set aside for the distance from the exact minimum"
         yield fact(name, "price of the gap", event["share"], False, told)
         return
     (price,), claim = gap, event["claim"]
     paid = price.get("loss" if "epsilon" in claim else "rho")
     if paid is None or not paid > 0.0:
         raise Undecided(f"the curve {price['kind']!r} is not known here for the gap")
-    whole = (
-        ball(claim["mu"]) ** 2 / 2
-        if "mu" in claim
-        else ball(claim.get("rho", claim.get("epsilon")))
+    rho = _gaussian_rho(claim)
+    left = 1 - ball(paid) / (ball(claim["epsilon"]) if rho is None else rho)
+    yield equal(
+        name,
+        "price of the gap",
+        event["share"],
+        left,
+        "the share of the budget left for the main noise",
     )
-    left = 1 - ball(paid) / whole
-    yield equal(name, "price of the gap", event["share"], left, "the share left to the main noise")
     yield _gap_noise(fit, law, price)
 
 
@@ -263,11 +283,11 @@ def _gap_noise(fit: FitFacts, law: NoiseLaw, price: Record) -> Number:
     kind = "gaussian" if price["kind"] == "gaussian" else "laplace"
     if "gap_scale" not in fit.constants:
         needed = noise_scale(kind, 6 * floor / fit.lam, price)
-        told = "at least; an older file does not keep the one used"
+        told = "lower bound only; older files do not record the scale that was used"
         return Number(fit.release, "noise for the gap", None, below(needed), None, None, told)
     gamma = ball(fit.constants["tolerance"]) + floor
     needed = noise_scale(kind, 2 * gamma / fit.lam, price)
-    told = "hides what is left to the exact minimum, 2 gamma/Lam"
+    told = "must hide the remaining distance to the exact minimum, 2 gamma/Lam"
     return at_least(
         fit.release, "noise for the gap", fit.constants["gap_scale"], needed, told, WIDEST_GAP
     )

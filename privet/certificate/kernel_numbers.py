@@ -74,13 +74,18 @@ def kernel_numbers(kernel: KernelFacts) -> Iterator[Number]:
     """Every number of a release from a kernel minimizer."""
     declared, used = kernel.facts.parameters.get("regularization"), kernel.event["regularization"]
     if isinstance(declared, int | float):
-        told = "as declared"
+        told = "must equal the declared value"
         yield fact(kernel.release, "regularization", used, used == declared, told)
     else:
-        yield stated(kernel.release, "regularization", used, "taken from the file; used below")
+        yield stated(
+            kernel.release,
+            "regularization",
+            used,
+            "taken from the file as stated; the noise must fit it",
+        )
     if kernel.event["mechanism"] != "projection":
         columns = kernel.facts.parameters.get("columns", kernel.facts.header.get("columns"))
-        told = "columns of the table"
+        told = "must match the columns of the table"
         m = int(kernel.event["m"])
         yield fact(kernel.release, "columns", m, m == columns, told)
     yield from KERNEL_RELEASES[kernel.event["mechanism"]](kernel)
@@ -88,19 +93,19 @@ def kernel_numbers(kernel: KernelFacts) -> Iterator[Number]:
 
 def _function(kernel: KernelFacts) -> Iterator[Number]:
     event, name = kernel.event, kernel.release
-    told = "of the minimizer in the kernel's space, found up to 64 times"
+    told = "of the minimizer in the kernel's space, computed up to 64 times"
     needed = kernel.sensitivity(RESUMED)
     yield at_least(name, "sensitivity", event["sensitivity"], needed, told, WIDEST_GAP)
     (curve,) = event["curves"]
     room = ratio(101, 100).sqrt()
     scale = noise_scale("gaussian", ball(event["sensitivity"]) * room, curve)
-    told = "for this sensitivity and curve, with a hundredth for queries that are not kept"
+    told = "required by this sensitivity and curve, plus 1 % for queries that are not stored"
     yield at_least(name, "noise scale", event["scale"], scale, told)
 
 
 def _sparse(kernel: KernelFacts) -> Iterator[Number]:
     event, name = kernel.event, kernel.release
-    told = "of one prediction, R S and its rounding"
+    told = "of one prediction: R S plus rounding"
     yield at_least(
         name, "sensitivity", event["sensitivity"], kernel.of_prediction, told, WIDEST_GAP
     )
@@ -110,20 +115,20 @@ def _sparse(kernel: KernelFacts) -> Iterator[Number]:
     epochs, answer = int(constants["epochs"]), ball(constants["answer_scale"])
     epsilon = 4 * s / ball(event["scale"])
     (curve,) = event["curves"]
-    told = f"{epochs} epochs of comparisons and released answers"
+    told = f"cost of {epochs} epochs of comparisons and released answers"
     if event["noise"] == "laplace":
         cost = epochs * (epsilon + s / answer)
-        yield at_most(name, "noise scale", curve["loss"], cost, told)
+        yield at_most(name, "cost of the noise", curve["loss"], cost, told)
     else:
         if kernel.grid is None:
             raise Undecided("the file does not say which grid the noise is on")
         cost = epochs * (epsilon**2 / 2 + (widened(s, kernel.grid, 1) / answer) ** 2 / 2)
-        yield at_most(name, "noise scale", curve["rho"], cost, told)
+        yield at_most(name, "cost of the noise", curve["rho"], cost, told)
 
 
 def _distinguishing(kernel: KernelFacts) -> Iterator[Number]:
     event, name = kernel.event, kernel.release
-    told = "of one prediction, R S and its rounding"
+    told = "of one prediction: R S plus rounding"
     yield at_least(
         name, "sensitivity", event["sensitivity"], kernel.of_prediction, told, WIDEST_GAP
     )
@@ -132,14 +137,14 @@ def _distinguishing(kernel: KernelFacts) -> Iterator[Number]:
         raise Undecided("an older file has neither the number of rounds nor the points' epsilon")
     rounds, point = int(constants["rounds"]), ball(constants["point_epsilon"])
     (curve,) = event["curves"]
-    told = f"{rounds} rounds of a drawn point and a noisy answer"
+    told = f"cost of {rounds} rounds, each a drawn point and a noisy answer"
     if event["noise"].endswith("laplace"):
-        yield at_most(name, "noise scale", curve["loss"], rounds * (point + s / scale), told)
+        yield at_most(name, "cost of the noise", curve["loss"], rounds * (point + s / scale), told)
         return
     if kernel.grid is None:
         raise Undecided("the file does not say which grid the noise is on")
     each = point**2 / 8 + (widened(s, kernel.grid, 1) / scale) ** 2 / 2
-    yield at_most(name, "noise scale", curve["rho"], rounds * each, told)
+    yield at_most(name, "cost of the noise", curve["rho"], rounds * each, told)
 
 
 def _projection(kernel: KernelFacts) -> Iterator[Number]:
@@ -148,7 +153,7 @@ def _projection(kernel: KernelFacts) -> Iterator[Number]:
     points: list[list[float]] = next(
         (line["points"] for line in kernel.facts.lines if "points" in line), []
     )
-    told = "no more than public points"
+    told = "must not exceed the number of public points"
     yield fact(name, "numbers", numbers, 1 <= numbers <= len(points), told)
     wide, lost_twice, told = ball(1), ball(0), "of coordinates, without the rounding of the basis"
     if kernel.facts.parameters.get("mechanism") == "tddl":
@@ -164,7 +169,9 @@ def _projection(kernel: KernelFacts) -> Iterator[Number]:
     yield at_least(name, "sensitivity", event["sensitivity"], needed, told, WIDEST_GAP)
     (curve,) = event["curves"]
     scale = noise_scale(noise, ball(event["sensitivity"]), curve)
-    yield at_least(name, "noise scale", event["scale"], scale, "for this sensitivity and curve")
+    yield at_least(
+        name, "noise scale", event["scale"], scale, "required by this sensitivity and curve"
+    )
     if noise == "gaussian":
         yield slack_number(name, curve, numbers)
 

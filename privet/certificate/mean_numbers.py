@@ -50,7 +50,7 @@ def histogram_numbers(
         yield _rows_number(release, event, abs(share - touched) * n, n)
     whole = ball(1 if cells == 1 else 2 * touched)
     needed = whole if noise == "laplace" else whole.sqrt()
-    told = f"of rows in {touched} of {cells} cells" if cells > 1 else "of one count"
+    told = f"for rows counted in {touched} of {cells} cells" if cells > 1 else "for a single count"
     yield at_least(release, "sensitivity", event["sensitivity"], needed, told, 1e-9)
     yield from _noise(release, event, cells)
     if grid is not None:
@@ -64,18 +64,25 @@ def _rows_number(release: str, event: Record, off: float, n: int) -> Number:
     each = 2.0 if event["noise"] == "laplace" else 1.0
     spread = MOST_SPREAD * event["scale"] * math.sqrt(each * int(event["m"]))
     if off <= CONSISTENT * n or (off <= spread and 4.0 * spread < n):
-        return fact(release, "rows", n, True, "the counts add up to them, but for the noise")
+        return fact(
+            release, "rows", n, True, "the counts add up to the number of rows, up to noise"
+        )
     if off > spread:
-        told = "the counts do not add up to them, by far more than the noise can do"
+        told = "the counts miss the number of rows by far more than noise can explain"
         return fact(release, "rows", n, False, told)
-    return stated(release, "rows", n, "cannot be decided here: the noise hides what the counts add")
+    return stated(
+        release,
+        "rows",
+        n,
+        "cannot be decided here: the noise is too large to compare counts and rows",
+    )
 
 
 def _noise(release: str, event: Record, numbers: int) -> Iterator[Number]:
     """The scale for the stated sensitivity, and the slack of a discrete Gaussian."""
     for curve in event["curves"][:1]:
         scale = noise_scale(event["noise"], ball(event["sensitivity"]), curve)
-        told = "for this sensitivity and curve"
+        told = "required by this sensitivity and curve"
         yield at_least(release, "noise scale", event["scale"], scale, told)
         if event["noise"] == "gaussian":
             yield slack_number(release, curve, numbers)
@@ -125,7 +132,7 @@ def moments_numbers(
 ) -> Iterator[Number]:
     """Sensitivity, noise and grid of one round; rounds are alike."""
     n, p, noise = int(event["n"]), query.numbers, event["noise"]
-    told = "columns of the table"
+    told = "must match the columns of the table"
     yield fact(release, "columns", event["m"], int(event["m"]) == query.columns, told)
     exact = query.diameter / n + 2 * query.norm * 4 * BLOCK * ball(UNIT)
     needed = exact
@@ -133,9 +140,9 @@ def moments_numbers(
         if grid is None:
             raise Undecided("the file does not say which grid the noise is on")
         needed = widened(exact, grid, p)
-    told = "diameter/n, rounding and the grid"
+    told = "diameter/n, plus rounding and the grid"
     yield at_least(release, "sensitivity", event["sensitivity"], needed, told, 1e-6)
-    told = "all rounds have the same curve"
+    told = "all rounds must have the same curve"
     same = all(curve == event["curves"][0] for curve in event["curves"])
     yield fact(release, "rounds", len(event["curves"]), same, told)
     yield from _noise(release, event, p)
@@ -153,10 +160,12 @@ def _mean_grid(
     return grid_number(release, grid, scale * needed_before(needed, grid, p) / needed)
 
 
-def statistics_numbers(release: str, event: Record, grid: int | None) -> Iterator[Number]:
+def statistics_numbers(
+    release: str, event: Record, columns: int, grid: int | None
+) -> Iterator[Number]:
     """Second moments of a row and its target, but for the last (``statistics.proof.md``)."""
-    side = int(event["m"]) + 1
-    query = MeanQuery(ball(2).sqrt(), ball(1), side * (side + 1) // 2 - 1, side - 1)
+    numbers = (columns + 1) * (columns + 2) // 2 - 1
+    query = MeanQuery(ball(2).sqrt(), ball(1), numbers, columns)
     yield from moments_numbers(release, event, query, grid)
 
 
@@ -175,9 +184,9 @@ def matrix_numbers(
     header: dict[str, Any] = facts.header
     n, noise, side = int(event["n"]), event["noise"], len(header["theta"])
     entries = side * (side + 1)
-    told = "the file's own number of rows"
+    told = "must match the number of rows stated elsewhere in the file"
     yield fact(release, "rows", n, n == header["n"], told)
-    told = "columns of each score's parameters"
+    told = "must match the number of parameters per score"
     yield fact(release, "columns", event["m"], side == int(event["m"]) * _scores(header), told)
     stretch = 2 * side if noise == "cone laplace" else 2
     exact = 1 + ball(stretch).sqrt() * n * (BLOCK + 16) * ball(UNIT)
@@ -186,7 +195,7 @@ def matrix_numbers(
         if grid is None:
             raise Undecided("the file does not say which grid the noise is on")
         needed = widened(exact, grid, entries)
-    told = "1 in its own units, rounding and the grid"
+    told = "1 in its own units, plus rounding and the grid"
     yield at_least(release, "sensitivity", event["sensitivity"], needed, told, 1e-6)
     # in its own units the pair's sensitivity is 1 in the norm of either Laplace law
     law = "laplace" if noise == "cone laplace" else noise
@@ -200,9 +209,9 @@ def matrix_numbers(
         yield grid_number(release, grid, scale * ball(side + 1).sqrt(), largest)
     elif grid is not None:
         yield _mean_grid(release, event, ball(n), needed, grid, entries)
-    told = "entries of both matrices"
+    told = "must match the number of entries in both matrices"
     yield fact(release, "numbers", kept["dimension"], kept["dimension"] == entries, told)
-    told = "the ridge of the file"
+    told = "must match the regularization stated in the file"
     right = header["regularization"] == event["regularization"]
     yield fact(release, "regularization", event["regularization"], right, told)
     yield pair_number(release, event, facts)
@@ -213,5 +222,5 @@ def _kept_noise(release: str, event: Record, kept: Record, side: int) -> Number:
     right = kept["kind"] == event["noise"] and kept["scale"] == event["scale"]
     if event["noise"] == "cone laplace":
         right = right and kept["side"] == side
-    told = "the noise of the matrices is the charged one"
+    told = "must be the noise that was charged"
     return fact(release, "noise of the matrices", kept["scale"], right, told)

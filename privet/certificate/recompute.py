@@ -58,7 +58,7 @@ def _numbers(facts: FileFacts) -> Iterator[Number]:
         yield from _decided(part.name, _part_numbers(facts, part))
         if len(parts) > 1:
             yield from _decided(part.name, _composed(part.name, part.event))
-    yield from _decided("the whole", _whole(facts))
+    yield from _decided("total", _whole(facts))
 
 
 def _decided(name: str, numbers: Iterator[Number]) -> Iterator[Number]:
@@ -94,9 +94,15 @@ def _parts(facts: FileFacts) -> list[FilePart]:
 def _part_numbers(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     mechanism = part.event["mechanism"]
     if mechanism not in FITS and part.event["share"] != 1.0:
-        yield fact(part.name, "share", part.event["share"], False, "there is no gap to pay for")
+        yield fact(
+            part.name,
+            "share",
+            part.event["share"],
+            False,
+            "this mechanism has no minimizer gap to pay for",
+        )
     if mechanism != "matrix" and part.event["noise"] == "cone laplace":
-        told = "this sensitivity is a length; cone Laplace noise is for the matrices of intervals"
+        told = "cone Laplace noise is proved only for the matrices of intervals"
         yield fact(part.name, "noise scale", part.event["scale"], False, told)
     if mechanism in SEARCHES:
         yield from search_numbers(part.name, part.event, facts)
@@ -119,8 +125,9 @@ def _chosen(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     if kept is None:
         raise Undecided("an older file does not keep the numbers of the chosen fit")
     budget, claim = facts.parameters["budget"], kept["claim"]
-    told = "the chosen fit's claim is its declared budget"
-    yield fact("chosen fit", "budget", kept["n"], budget == claim, told)
+    told = "the chosen fit must claim the budget declared for it"
+    amount = next(claim[name] for name in ("epsilon", "rho", "mu") if name in claim)
+    yield fact("chosen fit", "budget", amount, budget == claim, told)
     inner = FileFacts(
         facts.kind,
         {**facts.header, "guarantee": {**facts.guarantee, "event": kept}},
@@ -138,10 +145,10 @@ def _rows_of_a_fit(search: Record, rows: int) -> tuple[bool, str]:
     """Of the search's rows those that do not validate, or a part of them."""
     n, held = int(search["n"]), int(search["m"])
     if search["mechanism"] == "partition search":
-        return rows + held <= n, "a part of the search's rows, beside those that validate"
+        return rows + held <= n, "must leave the validation rows of the search aside"
     if search["mechanism"] == "search with public validation":
-        return rows == n, "all of the search's rows"
-    return rows in (n, n - held), "the search's rows without those that validate"
+        return rows == n, "must be all rows of the search"
+    return rows in (n, n - held), "must be the rows of the search, with or without validation rows"
 
 
 def _fit(facts: FileFacts, part: FilePart) -> Iterator[Number]:
@@ -154,7 +161,7 @@ def _fit(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     )
     coef = facts.arrays.get("coef_")
     if coef and part.grid is not None and rows.loss.name in MARGINS:
-        told = "every released coefficient is a whole number of steps of the grid"
+        told = "every released coefficient must lie on the grid"
         whole = all(math.ldexp(weight, -part.grid).is_integer() for weight in coef)
         yield fact(part.name, "coefficients", len(coef), whole, told)
 
@@ -168,10 +175,10 @@ def _descent(facts: FileFacts, part: FilePart) -> Iterator[Number]:
 
 def _statistics(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     """Noisy second moments of rows and target; what is solved from them is post-processing."""
-    columns, told = declared_rows(facts).columns, "columns of the released arrays"
-    right = int(part.event["m"]) == columns
-    yield fact(part.name, "columns", part.event["m"], right, told)
-    yield from statistics_numbers(part.name, part.event, part.grid)
+    columns = declared_rows(facts).columns
+    if columns is None:
+        raise Undecided("the file does not keep its columns")
+    return statistics_numbers(part.name, part.event, columns, part.grid)
 
 
 def _histogram(facts: FileFacts, part: FilePart) -> Iterator[Number]:
@@ -181,7 +188,7 @@ def _histogram(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     events = facts.event.get("parts") or [facts.event]
     before = [one for one in events[: part.place] if int(one["m"]) == cells]
     if tables and len(before) >= len(alike):
-        told = "cells: the file has no such table of counts"
+        told = "the file has no table of counts with this many cells"
         yield fact(part.name, "cells", cells, False, told)
         return
     counts = alike[len(before)] if tables else None
@@ -233,19 +240,19 @@ def _composed(name: str, event: Record) -> Iterator[Number]:
 
 def _whole(facts: FileFacts) -> Iterator[Number]:
     """The claim by its curves, the curves of the parts, the rows, and what a person is promised."""
-    event, name = facts.event, "the whole"
+    event, name = facts.event, "total"
     parts = event.get("parts", [])
     if parts:
         curves = [curve for part in parts for curve in part["curves"]]
-        told = "the curves of the whole are those of its parts"
+        told = "the total must consist of the curves of its parts"
         yield fact(name, "curves", len(event["curves"]), event["curves"] == curves, told)
-        told = "all parts have the same rows"
+        told = "all parts must have the same number of rows"
         yield fact(name, "rows", event["n"], {part["n"] for part in parts} == {event["n"]}, told)
-        told = "the numbers of the whole are those of one of its parts"
+        told = "the total must repeat the numbers of one of its parts"
         right = any(all(event[key] == part[key] for key in DESCRIBED) for part in parts)
         yield fact(name, "noise scale", event["scale"], right, told)
     if "n" in facts.header and facts.kind != "intervals":
-        told = "the file's own number of rows"
+        told = "must match the number of rows stated elsewhere in the file"
         yield fact(name, "rows", event["n"], facts.header["n"] == event["n"], told)
     yield composition(name, event["claim"], event["curves"])
     yield from _declared(facts)
@@ -260,28 +267,28 @@ def _declared(facts: FileFacts) -> Iterator[Number]:
         return
     for number in ("epsilon", "rho", "mu", "delta"):
         if number in event["claim"]:
-            told = "the declared budget"
+            told = "must equal the declared budget"
             right = budget.get("kind") == event["claim"]["kind"] and number in budget
             if right:
-                yield equal("the whole", number, event["claim"][number], ball(budget[number]), told)
+                yield equal("total", number, event["claim"][number], ball(budget[number]), told)
             else:
-                yield fact("the whole", number, event["claim"][number], False, told)
+                yield fact("total", number, event["claim"][number], False, told)
 
 
 def _group(facts: FileFacts) -> Iterator[Number]:
     """What the claim is worth to a person with several rows."""
     size, claim = int(facts.guarantee["group"]), facts.event["claim"]
     rows = str(facts.guarantee["unit"]).startswith("one row of the ")
-    told = "rows that a unit of the promise can have"
-    yield fact("the whole", "rows of a unit", size, size == 1 if rows else size >= 1, told)
+    told = "rows that one protected unit can contribute"
+    yield fact("total", "rows per protected unit", size, size == 1 if rows else size >= 1, told)
     if size == 1:
         return
-    told = f"for a person with {size} rows; recomputed from the claim for one row"
+    told = f"for a person with {size} rows, computed from the claim for one row"
     amount = claim.get("epsilon", claim.get("mu"))
     cost = size**2 * ball(claim["rho"]) if amount is None else size * ball(amount)
     value = float(cost.mid())
-    yield at_most("the whole", "amount for a person", value, cost, told)
+    yield at_most("total", "amount for a person", value, cost, told)
     if "delta" in claim:
         e = ball(claim["epsilon"])
         cost = ball(claim["delta"]) * (size * e).expm1() / e.expm1()
-        yield at_most("the whole", "delta for a person", float(cost.mid()), cost, told)
+        yield at_most("total", "delta for a person", float(cost.mid()), cost, told)

@@ -46,6 +46,7 @@ def gradient_lost(declared: DeclaredRows, n: int, m: int, radius: Ball) -> Ball:
     loss, R = declared.loss, declared.norm
     slope, scores = loss.slope * R, loss.curvature * R**2 * lost(m + loss.classes + 8) * radius
     slopes = 8 * loss.classes * ball(UNIT) * (slope + loss.curvature * loss.offset * R)
+    # a block's sum of r rows is r roundings off, the compensated sum of all blocks two more
     return lost(min(n, BLOCK) + 8) * slope + scores + slopes
 
 
@@ -83,7 +84,7 @@ def grid_number(
         wanted = max(wanted, coarse_exponent(largest))
     if most is not None:
         wanted = min(wanted, most)
-    why = "exponent of the grid, from the public size of the noise"
+    why = "grid exponent, computed from the public noise scale"
     right = claimed == wanted
     return Number(release, "grid", float(claimed), float(wanted), float(wanted), right, why)
 

@@ -24,7 +24,7 @@ def search_numbers(release: str, event: Record, facts: FileFacts) -> Iterator[Nu
         "sensitivity",
         event["sensitivity"],
         event["sensitivity"] == 1.0,
-        "a replaced row changes a number of mistakes by one",
+        "one replaced row changes a count of mistakes by at most one",
     )
     yield from SEARCHES[event["mechanism"]](release, event, facts.parameters["budget"])
 
@@ -34,7 +34,7 @@ def _parts(release: str, event: Record, part: Record) -> Iterator[Number]:
     whole = _whole_curve(part)
     number = composition(release, event["claim"], [whole])
     yield _named(number, "budget of a fit")
-    told = "the curve of the whole is that of one part"
+    told = "the search must have the curve of one part"
     yield fact(release, "curve", len(event["curves"]), event["curves"] == [whole], told)
     epsilon = 2 / ball(event["scale"])
     if event["noise"] == "permute-and-flip":
@@ -45,22 +45,24 @@ def _parts(release: str, event: Record, part: Record) -> Iterator[Number]:
             cost, limit = epsilon, part.get("epsilon")
     if limit is None:
         raise Undecided("the selection is paid for in another calculus")
-    yield at_most(release, "noise scale", limit, cost, "what the selection costs")
+    yield at_most(
+        release, "cost of selection", limit, cost, "must stay within the budget of the selection"
+    )
 
 
 def _stopping(release: str, event: Record, part: Record) -> Iterator[Number]:
     """A run costs its budget; its noisy count is one number of sensitivity 1."""
     (curve,) = event["curves"]
     if curve["kind"] == "random_stopping":
-        told = "rho of a run, in the curve of all of them"
+        told = "rho of one run, as used in the curve for all runs"
         yield at_least(release, "budget of a run", curve["rho"], ball(part["rho"]), told)
         cost: Ball = 1 / (2 * ball(event["scale"]) ** 2)
         limit = part["rho"]
     else:
-        told = "at least twice the epsilon of a run; what is above comes from eta"
+        told = "at least twice the epsilon of one run; the rest depends on eta"
         yield at_least(release, "budget of a run", curve["loss"], 2 * ball(part["epsilon"]), told)
         cost, limit = 1 / ball(event["scale"]), part["epsilon"]
-    yield at_most(release, "noise scale", limit, cost, "what a noisy count costs")
+    yield at_most(release, "cost of a count", limit, cost, "must stay within the budget of one run")
 
 
 def _public(release: str, event: Record, part: Record) -> Iterator[Number]:
@@ -70,14 +72,16 @@ def _public(release: str, event: Record, part: Record) -> Iterator[Number]:
     if name not in part or name not in claim:
         raise Undecided("the shares are in another calculus than the whole")
     count = max(round(claim[name] / part[name]), 1)
-    told = f"{count} equal shares are the whole"
+    told = f"{count} equal shares must add up to the total"
     yield at_most(release, "budget of a fit", claim[name], count * ball(part[name]), told)
-    told = "the curve of the whole covers all shares"
+    told = "the curve of the search must cover all shares"
     (curve,) = event["curves"]
     paid = curve["loss"] if name == "epsilon" else curve["rho"]
     yield at_least(release, "curve", paid, count * ball(part[name]), told)
     used = abs(count * part[name] / claim[name] - 1.0) < 1e-6
-    yield fact(release, "shares", count, used, "a whole number of shares")
+    yield fact(
+        release, "shares", count, used, "the budget must divide into a whole number of shares"
+    )
 
 
 def _whole_curve(part: Record) -> Record:

@@ -15,7 +15,7 @@ from privet.certificate.balls import Ball, above, ball, below
 
 #: Claims are doubles: one that misses its bound by less than this share is the bound, rounded.
 ROUNDED = 1e-12
-TAKEN = "taken from the file: nothing in it to recompute this from"
+TAKEN = "taken from the file as stated; nothing in the file determines it"
 
 
 class Undecided(Exception):
@@ -85,7 +85,10 @@ def at_least(
         return _endless(release, name, claimed)
     holds = _decided(held * (1 + ball(ROUNDED)) >= needed, held * (1 + ball(ROUNDED)) < needed)
     if most is not None and held > needed * (1 + ball(most)):
-        holds, why = False, f"{why}; the file's facts give much less, so they are not those used"
+        holds, why = (
+            False,
+            f"{why}; the facts in the file give less, so this number was not computed from them",
+        )
     return Number(release, name, claimed, below(needed), above(needed), holds, why)
 
 

@@ -48,12 +48,12 @@ def audit(
         as_json(result.to_json())
     else:
         for part in audit_tables(result):
-            typer.echo(part.title)
+            facts([(part.title, part.told)], width=18)
             heads, rows = part.narrow()
             table([head.capitalize() for head in heads], rows)
             typer.echo()
         found = "no attack succeeded" if result.passed else "AN ATTACK SUCCEEDED"
-        facts([("Audit", f"{found}, {result.seconds:.0f} seconds")])
+        facts([("Audit", f"{found}, {result.seconds:.0f} s")])
         if html is not None:
             facts([("Page", str(html))])
     if not result.passed:

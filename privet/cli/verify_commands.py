@@ -117,7 +117,7 @@ def _promise(asked: Asked) -> Iterator[BindingFinding]:
     from privet.ledger.binding import BindingFinding
 
     promise = asked.released.guarantee
-    yield BindingFinding("file", True, f"a whole file of kind {asked.released.kind}")
+    yield BindingFinding("file", True, f"the file is complete and readable ({asked.released.kind})")
     yield BindingFinding("promise", promise.private, str(promise))
 
 
@@ -131,7 +131,7 @@ def _paid(asked: Asked) -> Iterator[BindingFinding]:
     ledger = open_ledger(asked.ledger)
     try:
         ledger.verify()
-        yield BindingFinding("ledger", True, "every entry's hash and sum was computed anew")
+        yield BindingFinding("ledger", True, "every entry's hash and running total was recomputed")
     except LedgerError as error:
         yield BindingFinding("ledger", False, str(error))
         return
@@ -153,24 +153,22 @@ CHECKS: tuple[Callable[[Asked], Iterator[BindingFinding]], ...] = (_promise, _pa
 def verify(
     file: Annotated[Path, typer.Argument(help="A model, intervals, an evaluation or answers.")],
     ledger: Annotated[
-        str | None, typer.Option(help="The ledger that was charged: claim and numbers must be its.")
+        str | None, typer.Option(help="The ledger that was charged: its entry must match the file.")
     ] = None,
     key: Annotated[
-        Path | None, typer.Option(help="The curator's public key: the file must be signed by it.")
+        Path | None, typer.Option(help="The curator's public key: the file must be signed with it.")
     ] = None,
     signature: Annotated[
-        Path | None, typer.Option(help="Where the signature is; default: FILE.sig.")
+        Path | None, typer.Option(help="The signature file (default: FILE.sig).")
     ] = None,
-    recompute: Annotated[
-        bool, typer.Option(help="Compute every number of the promise a second time.")
-    ] = True,
+    recompute: Annotated[bool, typer.Option(help="Recompute every number of the promise.")] = True,
     json: Json = False,
 ) -> None:
-    """Check a released file: its promise recomputed, that it was paid for, and signed.
+    """Check a released file: recompute its promise, and check payment and signature on request.
 
-    Every number of the promise is computed a second time from the file's public facts, in ball
-    arithmetic (extra verify). Each check says whether it holds, fails, or cannot be known. Exit
-    code 1 if one fails.
+    Every number of the promise is computed a second time from the public facts in the file, in
+    ball arithmetic (needs the extra "verify"). Each check reports whether it holds, fails or cannot
+    be decided. The exit code is 1 if any check fails.
     """
     asked = Asked(file, released_file(file), ledger, key, signature)
     found = [finding for check in CHECKS for finding in check(asked)]

@@ -132,10 +132,14 @@ class RidgeStatistics(Mechanism):
 
     def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
         """One sum over the rows, ``k`` noises."""
-        exact = np.tile(self.query(rows), (k, 1))
-        noisy = add_noise(exact, design.main, design.exponent, randomness)
+        noisy = self.noisy_moments(rows, design, randomness, k)
         whole = np.pad(noisy, ((0, 0), (0, 1)))  # the last entry is not asked for
         return np.array([self.solution(each, design) for each in symmetric(whole, rows.m + 1)])
+
+    def noisy_moments(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
+        """What the solutions are computed from, on the grid: ``k`` half vectors."""
+        exact = np.tile(self.query(rows), (k, 1))
+        return add_noise(exact, design.main, design.exponent, randomness)
 
     def query(self, rows: Rows) -> Array:
         """The mean of ``u u^T`` without its last entry, exact: a curator's intermediate."""

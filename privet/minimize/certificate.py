@@ -8,7 +8,9 @@ of any order of summation), at a point of norm at most ``T``:
     slopes       |dg|  <= c (|dz| + 8 C u o) + 8 C u L
                                                      moved scores, hinges compared with constants of
                                                      size o, then C exponentials or so
-    mean         gamma_{r+8} L R                     r rows in a block; compensated over the blocks
+    mean         gamma_{r+8} L R                     r rows in a block, r roundings; two more in the
+                                                     compensated sum over all blocks, in whatever
+                                                     groups (``privet.rows.engine.Compensated``)
     the rest     4 u (Lam T + |b|/n + L R)           regularizer, linear term, division
 
 and the floor is the sum of these, the slopes' times ``R``.

@@ -22,7 +22,7 @@ from scipy.special import log_ndtr, ndtr
 
 from privet._types import Array
 
-#: points on each of the curves that bound the profile
+#: points on each of the curves that bound the profile; files are verified by this number of them
 _POINTS = 240
 #: what the computed numbers may be wrong by, relative to themselves
 _ROUNDING = 1e-10

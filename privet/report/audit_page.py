@@ -51,19 +51,20 @@ def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
     if result.cases:
         yield AuditTable(
             "Mechanisms",
-            "Exact: the largest privacy loss, delta or Renyi divergence that was computed on "
-            "adversarial neighbors, over what is claimed. Replay: the largest distance of "
-            "neighbors' releases under the same noise, over what is declared. Gap: what hiding the "
-            "distance to the exact minimum costs, over what is charged. Tests: -log10 of the "
-            "probability of the least probable test of the recovered noise; 6 is a conviction.",
+            "Exact: the largest privacy loss, delta or Renyi divergence computed on adversarial "
+            "neighbors, as a share of the claim. Replay: the largest distance between neighbors' "
+            "releases under the same noise, as a share of the declared distance. Gap: the cost of "
+            "hiding the distance to the exact minimum, as a share of the charge. None of these "
+            "may exceed 1. Tests: the least likely result among the tests of the recovered noise, "
+            "as -log10 of its probability; above 6 is a failure.",
             HEADS,
             tuple(_case(one) for one in result.cases),
         )
     if result.replays:
         yield AuditTable(
-            "Releases replayed",
-            "Whole releases on neighboring tables with the same random words: their distance over "
-            "what is declared.",
+            "Replayed releases",
+            "Whole releases on neighboring tables with the same random numbers: the largest "
+            "distance between them, as a share of the declared distance. It may not exceed 1.",
             ("release", "distance / declared", "verdict"),
             tuple(
                 (one.sentence.rstrip("."), _share(one.measured / one.allowed), _verdict(one.passed))
@@ -73,9 +74,9 @@ def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
     if result.boxes:
         yield AuditTable(
             "Black boxes",
-            "Certified from releases alone, with the operating system's noise, in one dimension: "
-            "the true epsilon is at least the bound, with the stated confidence.",
-            ("box", "claimed", "at least", "confidence", "releases a side", "verdict"),
+            "Lower bounds on epsilon, certified from releases alone in one dimension, with noise "
+            "from the operating system. A bound above the claim would refute it.",
+            ("box", "claimed", "at least", "confidence", "releases per table", "verdict"),
             tuple(
                 (
                     one.name,
@@ -98,12 +99,12 @@ def _probes(result: AuditResult) -> AuditTable:
     for name in names:
         found = [one for one in result.probes if one.check == name]
         worst = max(found, key=lambda one: one.measured)
-        told = f"{worst.measured:.2g} of at most {worst.allowed:g}"
+        told = f"{worst.measured:.2g} (limit {worst.allowed:g})"
         passed = all(one.passed for one in found)
         rows.append((name, worst.sentence.rstrip("."), str(len(found)), told, _verdict(passed)))
-    told = "The worst of each probe, over all mechanisms."
+    told = "The worst result of each probe, over all mechanisms."
     return AuditTable(
-        "Precision", told, ("probe", "what", "times", "worst", "verdict"), tuple(rows)
+        "Precision", told, ("probe", "what is measured", "runs", "worst", "verdict"), tuple(rows)
     )
 
 
@@ -170,7 +171,7 @@ def _drawn(witness: AuditWitness, name: str) -> WitnessDrawn:
         axes.plot(*crowd.T, "o", ms=4, color=COLORS["ink"], label="all other rows")
         for row, color, told, style in (
             (leaving, "accent", "the row in the first table", "-"),
-            (entering, "warm", "its place in the second", "--"),
+            (entering, "warm", "its replacement in the second", "--"),
         ):
             axes.plot([0, row[0]], [0, row[1]], style, color=COLORS[color], lw=2, label=told)
         if mechanism == "objective":
@@ -195,13 +196,22 @@ def _draw_noise(axes: Any, witness: AuditWitness) -> None:
         axes.plot(*(unit * end), "*", ms=11, color=COLORS[color], label=label)
 
 
+def _of(witness: AuditWitness, label: int, other: int) -> str:
+    """What the two rows are labeled; a number's label is an end of its interval."""
+    if witness.design.risk.loss.family != "residual":
+        return f"of class {label} and of class {other}"
+    low, high = "the low end", "the high end"
+    ends = (high if each else low for each in (label, other))
+    return "with targets at {} and at {} of the interval".format(*ends)
+
+
 def _caption(witness: AuditWitness) -> str:
     table, (loss, claim) = witness.pair.first, (witness.worst.loss, witness.claim)
     rows = witness.design.n
     crowd = float(table.times[:-2].sum())
     label, other = int(witness.pair.first.y[-2]), int(witness.pair.second.y[-2])
     return (
-        f"Two tables of {rows:.3g} rows that differ in one, of class {label} and of class {other}; "
-        f"{crowd:.3g} others move the output, the rest are zero. The privacy loss there is "
-        f"{loss:.6f} of {claim:.6f} allowed ({_share(loss / claim)})."
+        f"Two tables of {rows:.3g} rows that differ in one row, {_of(witness, label, other)}; "
+        f"{crowd:.3g} other rows move the output and the rest are zero. The privacy loss at this "
+        f"output is {loss:.6f}; {claim:.6f} is allowed (share {_share(loss / claim)})."
     )

@@ -108,24 +108,33 @@ class RoughRows(Rows):
 
 
 class Compensated:
-    """A sum that loses two roundings however many parts it has (Kahan 1965).
+    """A sum that loses two roundings however many parts it has and however they are grouped.
 
     What rounding loses must be paid for with noise, so a plain sum over the many blocks of a large
-    table would cost accuracy.
+    table would cost accuracy. Each addition's error is computed exactly (Knuth's two-sum) and the
+    errors are added up beside the sum (Neumaier 1974). With ``A`` the sum of the parts' sizes each
+    error is at most ``u A``, and adding ``N`` of them loses at most ``N u N u A``, less than
+    ``u A`` for up to ``2^26`` parts; the last addition loses ``u A`` more. Merging two sums keeps
+    both numbers of either, so that sums of sums lose no more.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        self.value = np.zeros(shape)
-        self._lost = np.zeros(shape)
+        self._sum = np.zeros(shape)
+        self._errors = np.zeros(shape)
+
+    @property
+    def value(self) -> Array:
+        """The sum with its errors; an infinite one has none."""
+        return np.where(np.isfinite(self._sum), self._sum + self._errors, self._sum)
 
     def add(self, part: Array) -> None:
         """Add one block's part."""
-        due = part - self._lost
-        grown = self.value + due
-        self._lost = (grown - self.value) - due
-        self.value = grown
+        grown = self._sum + part
+        added = grown - self._sum
+        self._errors = self._errors + ((self._sum - (grown - added)) + (part - added))
+        self._sum = grown
 
     def merge(self, other: Compensated) -> None:
-        """Add another sum with what it has lost: the grouping of the parts does not matter."""
-        self.add(other.value)
-        self.add(-other._lost)
+        """Add another sum with its errors: the grouping of the parts does not matter."""
+        self.add(other._sum)
+        self._errors = self._errors + other._errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,68 +12,126 @@ import numpy as np
 import pytest
 
 from privet._types import Array, Targets
-from privet.audit import doors, full_audit
+from privet.audit import cases, doors, full_audit
 from privet.audit.attacks import Finding
 from privet.audit.black_box import WatchedBound, watched_bound
 from privet.audit.cases import audit_cases
 from privet.audit.full_audit import EXACT, run_audit, subjects
-from privet.audit.precision import precision_findings, process_finding
+from privet.audit.precision import precision_findings
 from privet.audit.release_replay import replayed_model
-from privet.errors import DeclarationError
+from privet.errors import DeclarationError, InfeasibleBudget, quietly
 from privet.grid import round_to_grid
-from privet.losses import HuberHinge
-from privet.mechanisms import Design, Mechanism, OutputPerturbation
-from privet.models import row_view
-from privet.privacy import PureDP
+from privet.kernels import KERNEL_MODELS
+from privet.losses import LOSSES, HuberHinge, Loss
+from privet.mechanisms import RELEASES, TRAINERS, Design, Mechanism, OutputPerturbation, Trainer
+from privet.mechanisms.release import CHOICES
+from privet.models import MODELS, REGRESSORS, row_view
+from privet.privacy import BUDGETS, Budget, PureDP
 from privet.randomness import Randomness
 from privet.report.audit_page import audit_markdown, audit_page
 from privet.rows import ArrayRows, Rows
 from tests.cli.people import run
 from tests.planted.bugs import HalfSensitivity
 
-#: the same combinations in every run; nothing here is slow enough to sample from
-CASES = {str(case): case for case in audit_cases()}
+CASES = [case.names for case in audit_cases()]
 
 
-def test_every_mechanism_noise_and_loss_is_a_case() -> None:
-    seen = {case.names[:3] for case in CASES.values()}
-    margins = ("logistic", "huber", "smooth hinge")
-    for loss in (*margins, "softmax", "joint huber"):
-        assert ("gradient", "gaussian", loss) in seen
-        assert {("output", kind, loss) for kind in ("laplace", "gaussian")} <= seen
-        shaped = ("product", "hull") if loss in margins else ("matrix laplace", "class product")
-        assert {("objective", kind, loss) for kind in ("laplace", "gaussian", *shaped)} <= seen
+# -- nothing is forgotten --------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def quick() -> full_audit.AuditResult:
-    """One mechanism, with fewer draws than the command makes."""
-    small = full_audit.Effort(draws=300, bits=200, box=20_000, fits=50)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(full_audit, "SHORT", small)
-        patch.setattr(doors, "FALSE_ALARM", 1e-6)
-        return run_audit("objective", quick=True)
+def test_every_mechanism_budget_and_loss_is_a_case() -> None:
+    """The audit's table against the registries: whatever can be designed is attacked.
+
+    A combination is left out only where the mechanism refuses it with every law of noise.
+    """
+    assert {type(loss) for loss in cases.LOSSES} == set(LOSSES.values())
+    assert {budget.kind for budget, _ in cases.BUDGETS} == set(BUDGETS)
+    trainers = {name for name, kind in RELEASES.items() if issubclass(kind, Trainer)}
+    assert set(TRAINERS) <= trainers == {names[0] for names in CASES}
+    for name in trainers:
+        for loss in cases.LOSSES:
+            for budget, _ in cases.BUDGETS:
+                wanted = (name, loss.name.replace("_", " "), cases.short(budget))
+                seen = any((names[0], *names[2:]) == wanted for names in CASES)
+                assert seen == bool(accepted(name, loss, budget)), wanted
 
 
-def test_the_exact_loss_reaches_the_budget_and_no_more(quick: full_audit.AuditResult) -> None:
-    assert quick.passed
-    for one in quick.cases:
-        exact, replay = one.share(*EXACT), one.share("replay")
+def test_every_law_of_noise_is_a_case() -> None:
+    for name in RELEASES:
+        for loss in cases.LOSSES:
+            laws = {kind for budget, _ in cases.BUDGETS for kind in accepted(name, loss, budget)}
+            told = loss.name.replace("_", " ")
+            assert laws == {names[1] for names in CASES if names[::2][:2] == (name, told)}
+
+
+def accepted(name: str, loss: Loss, budget: Budget) -> set[str]:
+    """The laws of noise with which a mechanism can be designed, with a domain or without."""
+    kind: Any = RELEASES[name]
+    shaped = {"domain": cases.DOMAIN, "norm_bound": cases.DOMAIN.norm}
+    found = set()
+    for noise in set(CHOICES) - {"auto", "sphere", "domain"} if issubclass(kind, Trainer) else ():
+        for declared in ({}, shaped):
+            with contextlib.suppress(DeclarationError, InfeasibleBudget), quietly():
+                kind(loss, budget, noise=noise, **declared).design(60, cases.DOMAIN.columns)
+                found.add(noise)
+    return found
+
+
+#: In which replayed release each mechanism is at work that fits no linear model.
+REPLAYED = {
+    "histogram": "evaluation, confusion",
+    "moments": "means, moments of columns",
+    "selection": "PartitionSearch",
+    "matrix": "intervals, rows at right angles",
+    "function": "answers, function",
+    "sparse_vector": "answers, sparse vector",
+    "projection": "answers, kernel_noise",
+    "distinguishing": "answers, net",
+    "partition search": "PartitionSearch",
+    "random stopping search": "RandomStoppingSearch",
+    "search with public validation": "PublicSearch",
+}
+ESTIMATORS = {*MODELS, *REGRESSORS, *KERNEL_MODELS, "pipeline"}
+
+
+def test_the_quick_audit_finds_nothing_and_shows_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of ``privet audit --quick``, once; its black boxes with a smaller false-alarm rate."""
+    monkeypatch.setattr(doors, "FALSE_ALARM", 1e-6)
+    quick = run_audit(quick=True)
+    assert quick.passed, audit_markdown(quick)
+    for case in quick.cases:
+        name, _, loss, _ = case.case.names
+        exact, replay = case.share(*EXACT), case.share("replay")
         assert exact is not None
-        assert 0.9 <= exact <= 1.0 + 1e-9, str(one.case)
-        assert replay is not None
-        assert replay <= 1.0 + 1e-9
+        assert (0.9 if name == "objective" or loss == "huber" else 0.8) <= exact <= 1.0 + 1e-9
+        assert name == "gradient" or (replay is not None and 0.3 <= replay <= 1.0 + 1e-9)
+    assert {one.case.names[0] for one in quick.cases} == set(cases.FITTED)
+    told = [one.sentence for one in quick.replays]
+    assert set(REPLAYED) == set(RELEASES) - set(cases.FITTED)
+    for name in {*REPLAYED.values(), *ESTIMATORS}:
+        assert any(sentence.startswith(name) for sentence in told), name
+    assert all(one.measured / one.allowed >= 0.05 for one in quick.replays)
+    by_name = {one.name: one.bound.epsilon for one in quick.boxes}
+    assert min(bound for name, bound in by_name.items() if "many draws" in name) >= 0.8
+    assert "LinearSVC.fit" in by_name
+    same_everywhere(quick)
 
 
-def test_table_page_and_json_say_the_same(quick: full_audit.AuditResult) -> None:
-    plain, text, page = quick.to_json(), audit_markdown(quick), audit_page(quick, "objective")
+def same_everywhere(quick: full_audit.AuditResult) -> None:
+    """Table, page and JSON say the same, of this result and of one that failed."""
+    plain, text, page = quick.to_json(), audit_markdown(quick), audit_page(quick, "all")
     assert json.loads(json.dumps(plain))["passed"]
-    assert text.count("| objective |") == len(plain["mechanisms"]) == len(quick.cases)
-    assert page.count("<figure>") == 2  # logistic and Huber loss, in two columns
+    assert text.count("| objective |") == [one.case.names[0] for one in quick.cases].count(
+        "objective"
+    )
+    assert len(plain["mechanisms"]) == len(quick.cases)
+    assert page.count("<figure>") == 4  # two mechanisms, logistic and Huber loss, in two columns
     assert "No attack succeeded" in page
     failed = replace(quick.cases[0], findings=(Finding("exact loss", 1.1, 1.0, "planted"),))
     broken = full_audit.AuditResult([failed, *quick.cases[1:]])
-    assert "AN ATTACK SUCCEEDED" in audit_page(broken, "objective")
+    assert "AN ATTACK SUCCEEDED" in audit_page(broken, "all")
     assert "FAILED" in audit_markdown(broken)
 
 
@@ -94,7 +153,7 @@ def test_the_command_and_its_refusals(tmp_path: Path) -> None:
 def test_a_black_box_with_too_little_noise_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
     half: Mechanism = HalfSensitivity(HuberHinge(), PureDP(1.0), regularization=10.0)
     monkeypatch.setitem(doors.BOXES, "output, laplace", half)
-    found = doors.through_many_draws("output, laplace", 20_000)
+    found = doors.through_many_draws("output, laplace", 20_000, 1.5)
     assert found.epsilon > 1.0
     assert not full_audit.BoxAudited("output", found, 1.0).passed
 
@@ -139,16 +198,6 @@ def test_last_bits_are_seen() -> None:
     assert found[OutputPerturbation] == {"grid": True, "last bits": True}
     assert not found[OffTheGrid]["grid"]
     assert not found[EvenSteps]["last bits"]
-
-
-def test_processes_share_no_noise() -> None:
-    assert process_finding().passed
-
-
-@pytest.mark.parametrize("name", ["LinearSVC", "LogisticRegression, standardized", "pipeline"])
-def test_whole_models_are_replayed(name: str) -> None:
-    found = replayed_model(name)
-    assert 0.1 < found.measured / found.allowed <= 1.0
 
 
 def test_a_model_whose_rows_are_not_clipped_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:

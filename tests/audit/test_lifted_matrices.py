@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from privet.audit.matrix_replay import declared_matrix_distance, matrix_distance
 from privet.losses import JointHuber, Loss, Softmax
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms.matrix import SecondMoments
@@ -21,7 +22,6 @@ from privet.models.lifted import COVARIANCES, Lifted
 from privet.privacy import ZCDP, PureDP
 from privet.risk import RegularizedRisk
 from privet.rows.mapped import MappedRows
-from tests.audit.matrix_replay import declared_matrix_distance, matrix_distance
 from tests.strategies import Array, name_of
 
 N, BOUND, CONSTANT = 30, 2.0, 1.0

@@ -23,7 +23,7 @@ EVENT = {
     "m": (0.5, 2),
     "share": (0.5, 1.001),
 }
-AMOUNTS = ("epsilon", "rho", "delta", "loss", "shift", "k", "slack")
+AMOUNTS = ("epsilon", "rho", "mu", "delta", "loss", "shift", "k", "slack")
 
 
 def events(opened: Opened) -> Iterator[Place]:
@@ -41,23 +41,13 @@ def weaker(opened: Opened) -> Iterator[tuple[Place, Any]]:
         for name, factors in EVENT.items():
             value = opened.at((*event, name))
             for factor in factors:
-                if value and not (name == "scale" and factor > 0.5 and has_room(opened, event)):
+                if value:
                     yield (*event, name), type(value)(value * factor)
         for inner in ("claim", *(("curves", i) for i in range(len(opened.at((*event, "curves")))))):
             place = (*event, inner) if isinstance(inner, str) else (*event, *inner)
             for name in AMOUNTS:
-                factor = 0.25 if name == "rho" and has_room(opened, event) else 0.9
                 if opened.at((*place, name)):
-                    yield (*place, name), opened.at((*place, name)) * factor
-
-
-def has_room(opened: Opened, event: Place) -> bool:
-    """Inside one Gaussian mechanism the calibration compares fewer tangents than are needed.
-
-    A scale, or the root of rho, that is a little smaller still is a theorem there.
-    """
-    objective = opened.at((*event, "mechanism")) == "objective"
-    return objective and opened.at((*event, "curves", 0, "kind")) == "gaussian"
+                    yield (*place, name), opened.at((*place, name)) * 0.9
 
 
 def harmless(opened: Opened, place: Place) -> bool:
@@ -119,6 +109,8 @@ DECLARED: list[tuple[str, Place, Any]] = [
     ("logistic centered output", ("parameters", "center"), None),
     ("logistic centered gradient", ("guarantee", "constants", "center_norm"), 0.1),
     ("logistic gradient", ("guarantee", "constants", "steps"), 1000),
+    ("logistic gradient", ("guarantee", "constants", "steps"), 99),
+    ("logistic gradient", ("guarantee", "constants", "steps"), 101),
     ("logistic gradient", ("guarantee", "constants", "clip"), 0.9),
     ("logistic gradient", ("guarantee", "constants", "radius"), 1e12),
     ("svc objective pure", ("parameters", "h"), 0.45),

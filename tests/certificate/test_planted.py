@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from privet import ZCDP, Box, LinearSVC, LogisticRegression, OneHot, PureDP
+from privet import ZCDP, Box, LinearRegression, LinearSVC, LogisticRegression, OneHot, PureDP
 from privet.mechanisms import Design, ObjectivePerturbation, OutputPerturbation
 from privet.models import linear_model
 from tests.certificate.released import failed, save_and_recompute
 from tests.laws.releases.registry import people, quiet
 from tests.planted.bugs import PLANTED, BinarySoftmax, HalfSensitivity, NormForSquare, UnchargedGap
 from tests.planted.descent_bugs import UncountedStep
+from tests.planted.statistics_bugs import OneMoment
 
 
 class Tampered(ObjectivePerturbation):
@@ -101,6 +102,14 @@ def test_a_step_that_nothing_pays_for(monkeypatch: Any, tmp_path: Path) -> None:
     ]
 
 
+def test_the_moments_of_one_row_for_those_of_two(monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.setattr(linear_model, "RidgeStatistics", OneMoment)
+    model = LinearRegression(1.0, target_bounds=(0.0, 1.0), mechanism="statistics")
+    with quiet():
+        model.fit(*people(2))
+    assert "statistics: sensitivity" in failed(save_and_recompute(model, tmp_path / "m"))
+
+
 def test_softmax_without_the_root_of_two(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setattr(LogisticRegression, "_loss", lambda self, n: BinarySoftmax(n))
     model = LogisticRegression(1.0, noise="laplace")
@@ -151,7 +160,7 @@ def test_shaped_noise_that_is_a_little_too_small(
 def test_which_planted_bugs_leave_the_file_as_it_is() -> None:
     """They are in what is drawn or computed, not in what is stated: audits find them."""
     seen_here = {"sensitivity / 2", "R for R^2", "uncharged gap", "softmax without sqrt 2"}
-    seen_here |= {"a step uncounted"}
+    seen_here |= {"a step uncounted", "one row's moments"}
     elsewhere = {
         "noise x 0.9",
         "forgotten clip",

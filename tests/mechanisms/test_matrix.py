@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import chi2, gamma
 
+from privet.audit.matrix_replay import declared_matrix_distance, worst_matrix_replay
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.losses.second_moments import joint_bound
 from privet.mechanisms.matrix import SecondMoments, pair
@@ -24,7 +25,6 @@ from privet.randomness import InsecureSeed, SystemRandomness
 from privet.risk import RegularizedRisk
 from privet.rows import checked_rows
 from reproduce.two_matrices import TwoMatrices
-from tests.audit.matrix_replay import declared_matrix_distance, worst_matrix_replay
 from tests.strategies import EACH_BUDGET, EACH_LOSS, LOSS_CASES, Array, name_of, seeds
 
 each_loss = pytest.mark.parametrize("loss", LOSS_CASES, ids=name_of)

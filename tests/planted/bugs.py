@@ -18,9 +18,16 @@ from privet._types import Targets
 from privet.audit.attacks import Finding
 from privet.audit.battery import audit_mechanism
 from privet.audit.descent_replay import audit_descent
+from privet.audit.statistics_replay import audit_statistics
 from privet.domain import Box, Domain, OneHot
-from privet.losses import HuberHinge, Logistic, Softmax
-from privet.mechanisms import Design, Mechanism, ObjectivePerturbation, OutputPerturbation
+from privet.losses import HuberHinge, HuberResidual, Logistic, Softmax
+from privet.mechanisms import (
+    Design,
+    Mechanism,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    RidgeStatistics,
+)
 from privet.mechanisms.gradient import GradientDescent
 from privet.mechanisms.laplace_rate import exact_rate
 from privet.mechanisms.trainer import ReleasedVector
@@ -30,6 +37,7 @@ from privet.privacy import ZCDP, PureDP
 from privet.randomness import InsecureSeed, Randomness
 from privet.rows import ArrayRows, Block, Rows, checked_rows
 from tests.planted.descent_bugs import LessDescentNoise, NoClip, ShortIntercept, UncountedStep
+from tests.planted.statistics_bugs import OneMoment
 
 Array = NDArray[np.float64]
 
@@ -268,6 +276,8 @@ class Planted:
         """The checks that the bug fails."""
         if isinstance(self.mechanism, GradientDescent):
             found = audit_descent(self.mechanism, make_rows=self.make_rows)
+        elif isinstance(self.mechanism, RidgeStatistics):
+            found = audit_statistics(self.mechanism, make_rows=self.make_rows)
         else:
             found = audit_mechanism(self.mechanism, make_rows=self.make_rows)
         return [each for each in found if not each.passed]
@@ -369,6 +379,11 @@ _BUGS = (
         "clip without the intercept",
         "Gradients are clipped by the norm of the row without its last column.",
         ShortIntercept(HuberHinge(), _ROOT, steps=8, relative_clip=0.5),
+    ),
+    Planted(
+        "one row's moments",
+        "Moments of two rows are taken to differ by no more than those of one row are long.",
+        OneMoment(HuberResidual(), _ONE),
     ),
 )
 

@@ -18,9 +18,8 @@ from privet._types import Array
 from privet.audit.attacks import allows_opposite_rows
 from privet.audit.replay import Data, MakeRows, random_neighbors
 from privet.losses import Loss
-from privet.mechanisms.matrix import MatrixDesign, SecondMoments
+from privet.mechanisms.matrix import MatrixDesign, NoisyMatrices, SecondMoments
 from privet.noise import ConeLaplace
-from privet.noise.cone_noise import half_vector
 from privet.rows import checked_rows
 
 #: scores at which a pair of rows is tried
@@ -35,52 +34,61 @@ def matrix_distance(
     *,
     seed: int = 0,
     make_rows: MakeRows = checked_rows,
+    kind: str | None = None,
 ) -> float:
-    """Distance of two releases under the same noise, in units of the declared sensitivity."""
+    """Distance of two releases under the same noise, in its norm and in units of the declared one.
+
+    ``kind`` is that of the noise; None is the one that the release would take.
+    """
     seeded = replace(moments, insecure_seed=seed)
     ends = []
     for x, y in (first, second):
         rows = make_rows(x, y, norm_bound=moments.risk.norm_bound)
-        found = seeded.run(rows, theta, seeded.design(rows.n, rows.m))
-        pair = half_vector(found.hessian) * found.weighing.eta, half_vector(found.covariance)
-        ends.append(np.concatenate(pair) / found.weighing.sensitivity)
-    return float(np.linalg.norm(ends[0] - ends[1]))
+        design = matrix_design(seeded, rows.n, rows.m, kind)
+        ends.append(in_units(seeded.run(rows, theta, design)))
+    return size_of_pair(ends[0] - ends[1], design)
 
 
-def nuclear_distance(moments: SecondMoments, theta: Array, first: Data, second: Data) -> float:
-    """The same in nuclear norm, under the noise that it is for, in units of the declared one."""
-    seeded, ends = replace(moments, insecure_seed=0), []
-    for x, y in (first, second):
-        rows = checked_rows(x, y, norm_bound=moments.risk.norm_bound)
-        design = seeded.design_with(ConeLaplace.kind, rows.n, rows.m)
-        found = seeded.run(rows, theta, design)
-        unit = found.weighing.sensitivity
-        ends.append((found.hessian * found.weighing.eta / unit, found.covariance / unit))
-    pairs = zip(*ends, strict=True)
-    return float(sum(np.linalg.norm(one - two, "nuc") for one, two in pairs))
+def matrix_design(moments: SecondMoments, n: int, m: int, kind: str | None) -> MatrixDesign:
+    """For one kind of noise, or for the one that the release would take."""
+    return moments.design(n, m) if kind is None else moments.design_with(kind, n, m)
 
 
-def worst_nuclear_replay(moments: SecondMoments, n: int, m: int) -> float:
-    """The largest one over the same neighbors."""
-    rng = np.random.default_rng(0)
-    return max(nuclear_distance(moments, *one) for one in matrix_neighbors(moments, n, m, rng))
+def in_units(found: NoisyMatrices) -> Array:
+    """Both matrices in units of the declared sensitivity, shape (2, p, p)."""
+    unit = found.weighing.sensitivity
+    return np.array([found.hessian * (found.weighing.eta / unit), found.covariance / unit])
+
+
+def size_of_pair(pair: Array, design: MatrixDesign) -> float:
+    """In the norm of its noise: singular values added for cone noise, else squares of entries."""
+    if design.noise.kind == ConeLaplace.kind:
+        return float(np.linalg.svd(pair, compute_uv=False).sum())
+    return float(np.linalg.norm(pair))
 
 
 def declared_matrix_distance(design: MatrixDesign) -> float:
     """What the event allows, and rounding to the grid where it is not in it."""
-    grid = math.ldexp(math.sqrt(design.noise.dimension), design.exponent)
-    return design.event.sensitivity + grid
+    entries = design.noise.dimension
+    steps = entries if design.noise.kind == ConeLaplace.kind else math.sqrt(entries)
+    return design.event.sensitivity + math.ldexp(steps, design.exponent)
 
 
 def worst_matrix_replay(
-    moments: SecondMoments, n: int, m: int, *, seed: int = 0, make_rows: MakeRows = checked_rows
+    moments: SecondMoments,
+    n: int,
+    m: int,
+    *,
+    seed: int = 0,
+    make_rows: MakeRows = checked_rows,
+    kind: str | None = None,
 ) -> tuple[float, float]:
     """Largest distance over adversarial and random neighbors, and what is declared."""
     distances = [
-        matrix_distance(moments, theta, first, second, seed=seed, make_rows=make_rows)
-        for theta, first, second in matrix_neighbors(moments, n, m, np.random.default_rng(seed))
+        matrix_distance(moments, *one, seed=seed, make_rows=make_rows, kind=kind)
+        for one in matrix_neighbors(moments, n, m, np.random.default_rng(seed))
     ]
-    return max(distances), declared_matrix_distance(moments.design(n, m))
+    return max(distances), declared_matrix_distance(matrix_design(moments, n, m, kind))
 
 
 def matrix_neighbors(

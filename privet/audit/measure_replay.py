@@ -1,0 +1,147 @@
+"""Sensitivity replayed for what is measured: means of columns, intervals' matrices, evaluations.
+
+Of noisy means only functions are released. Under a budget so large that nothing is clipped or
+raised to a floor they can be turned back into the means, whose sensitivity no budget changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from privet._types import Array
+from privet.audit.attacks import Finding
+from privet.audit.cases import short
+from privet.audit.matrix_replay import (
+    declared_matrix_distance,
+    in_units,
+    size_of_pair,
+    worst_matrix_replay,
+)
+from privet.audit.release_replay import (
+    COLUMNS,
+    ONE,
+    ROOT,
+    ROWS,
+    SEED,
+    Table,
+    farthest,
+    people,
+)
+from privet.errors import quietly
+from privet.evaluation.allocation import plan_evaluation
+from privet.evaluation.evaluated import evaluated_model
+from privet.evaluation.number_evaluation import mechanism_of, noisy_means
+from privet.evaluation.private_evaluation import draw_tables, examination
+from privet.mechanisms.matrix import SecondMoments
+from privet.mechanisms.moments import SQUARE_WEIGHT, MeanDesign
+from privet.models import LogisticRegression
+from privet.noise import ConeLaplace
+from privet.privacy import Budget
+from privet.randomness import InsecureSeed
+
+WIDE = 3.0  # columns are in [-WIDE, WIDE]
+#: A budget's multiple at which the noise in a mean is far below what it is a mean of.
+PLENTY = 1000.0
+#: Rows and columns of the tables on which matrices are told apart best.
+RIGHT_ANGLES = (40, 2)
+
+
+# -- means ---------------------------------------------------------------------------------------
+
+
+def replayed_moments() -> Iterator[Finding]:
+    """Means behind the centers and scales of columns, and behind the errors of a regression."""
+    with quietly():
+        for budget in (ONE.scaled(PLENTY), ROOT.scaled(PLENTY)):
+            yield _centers(budget)
+            yield _errors(budget)
+
+
+def _centers(budget: Budget) -> Finding:
+    """What a model releases of its columns before it is fitted."""
+    model = LogisticRegression(
+        budget, standardize="private", column_bounds=(-WIDE, WIDE), insecure_seed=SEED
+    )
+    ((stage, part),) = model.planned(ROWS, COLUMNS, 2).stages.stages
+
+    def means(table: Table) -> Array:
+        found = stage.run(part, *table, {})
+        centers, scales = found["center_"] / WIDE, found["scale_"] / WIDE
+        return np.concatenate([centers, SQUARE_WEIGHT * (scales**2 + centers**2)])
+
+    return _mean_finding("moments of columns", farthest(means, 2), stage.design(part, ROWS))
+
+
+def _errors(budget: Budget) -> Finding:
+    """Predictions against targets, both between 0 and 1."""
+    mechanism = mechanism_of(budget, SEED)
+
+    def means(table: Table) -> Array:
+        pairs = np.stack([table[0][:, 0], table[1].astype(np.float64)], axis=1)
+        first, second = noisy_means(pairs, (0.0, 1.0), mechanism)
+        return np.concatenate([first, SQUARE_WEIGHT * second])
+
+    return _mean_finding("errors of a regression", farthest(means, 2), mechanism.design(ROWS))
+
+
+def _mean_finding(name: str, far: float, design: MeanDesign) -> Finding:
+    grid = math.ldexp(math.sqrt(design.noise.dimension), design.exponent)
+    told = f"means, {name}, {design.noise.kind} noise."
+    return Finding("replay", far, design.event.sensitivity + grid, told)
+
+
+# -- matrices ------------------------------------------------------------------------------------
+
+
+def replayed_intervals() -> Iterator[Finding]:
+    """Both matrices in the norm of their noise: of people, and of two rows at right angles."""
+    with quietly():
+        model = LogisticRegression(ONE, classes=[0, 1], insecure_seed=SEED).fit(*people(2))
+        seen = model.revisit(*people(2))
+        theta = seen.mechanism.perturb(seen.rows, seen.design, InsecureSeed(SEED))
+        for budget, kind in ((ONE, "laplace"), (ONE, ConeLaplace.kind), (ROOT, "gaussian")):
+            moments = SecondMoments(seen.design.risk, budget, SEED)
+            design = moments.design_with(kind, ROWS, seen.rows.m)
+
+            def released(table: Table, moments: Any = moments, design: Any = design) -> Array:
+                return in_units(moments.run(model.revisit(*table).rows, theta, design))
+
+            far = farthest(released, 2, partial(size_of_pair, design=design))
+            told = f"intervals, both matrices, {kind} noise."
+            yield Finding("replay", far, declared_matrix_distance(design), told)
+            told = f"intervals, rows at right angles, {kind} noise."
+            yield Finding("replay", *worst_matrix_replay(moments, *RIGHT_ANGLES, kind=kind), told)
+
+
+# -- evaluations -----------------------------------------------------------------------------------
+
+
+def replayed_evaluation() -> Iterator[Finding]:
+    """The tables of counts, in the norm of their noise."""
+    with quietly():
+        model = evaluated_model(LogisticRegression(ONE, classes=[0, 1]).fit(*people(2, seed=2)))
+        for budget in (ONE, ROOT):
+            plan = plan_evaluation(
+                budget, ROWS, ("confusion", "calibration", "auc"), 2, 0, SEED, model.score_range
+            )
+
+            def counts(table: Table, plan: Any = plan) -> Array:
+                """All tables side by side; each is measured by itself."""
+                seen = examination(model, (*table, None, None), (None, None), False, SEED)
+                return np.hstack(draw_tables(plan, seen.model, seen.rows)).ravel()
+
+            ends = np.cumsum([table.cells for table in plan.tables])
+            for table, part, end in zip(plan.tables, plan.event.parts, ends, strict=True):
+                cells = slice(end - table.cells, end)
+
+                def size(difference: Array, cells: slice = cells, budget: Budget = budget) -> float:
+                    order = 2 if budget.allows_gaussian else 1
+                    return float(np.linalg.norm(difference[cells], ord=order))
+
+                told = f"evaluation, {table.name}, {short(budget)}."
+                yield Finding("replay", farthest(counts, 2, size), part.sensitivity, told)
