@@ -46,7 +46,7 @@ def verification(numbers: Recomputed | None) -> Section:
     if numbers is None:
         return section("verification", (fact("verification.numbers", "none"), how))
     counts = Counter(number.verdict for number in numbers)
-    told = ", ".join(f"{verdict} {count}" for verdict, count in counts.items())
+    told = ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())
     found = fact(
         "verification.numbers", count=len(numbers), told=told, cells=numbers, value=dict(counts)
     )
