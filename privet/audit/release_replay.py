@@ -23,6 +23,7 @@ from privet.audit.statistics_replay import unsolved
 from privet.domain import Box, OneHot
 from privet.errors import quietly
 from privet.kernels import KernelLogisticRegression, KernelSVC
+from privet.losses import ConvexLoss
 from privet.mechanisms import RidgeStatistics
 from privet.models import (
     HuberRegressor,
@@ -31,6 +32,7 @@ from privet.models import (
     LinearSVC,
     LogisticRegression,
     PoissonRegressor,
+    PrivateERM,
 )
 from privet.models.row_wise import last_of
 from privet.privacy import ZCDP, PureDP
@@ -42,6 +44,15 @@ Labels = NDArray[np.int_]
 Table = tuple[Array, Labels]
 ONE, ROOT = PureDP(1.0), ZCDP(0.5)
 _ENDS = (0.0, 1.0)  # of the regressions' target: labels are its ends
+#: A loss as a user would bring one: a smooth absolute value.
+_OWN = ConvexLoss(
+    "pseudo-Huber",
+    value=lambda z, t: np.sqrt(1.0 + (z - t) ** 2) - 1.0,
+    gradient=lambda z, t: (z - t) / np.sqrt(1.0 + (z - t) ** 2),
+    hessian=lambda z, t: (1.0 + (z - t) ** 2) ** -1.5,
+    gradient_bound=1.0,
+    curvature_bound=1.0,
+)
 _DOMAIN = [Box(1, 0.6), OneHot(2, 0.5)]
 _POINTS = np.linspace(-0.5, 0.5, 6 * COLUMNS).reshape(6, COLUMNS)
 
@@ -119,6 +130,7 @@ MODELS: dict[str, tuple[Any, int]] = {
     ),
     "HuberRegressor": (HuberRegressor(ROOT, target_bounds=_ENDS), 2),
     "PoissonRegressor": (PoissonRegressor(ONE, target_bounds=_ENDS), 2),
+    "PrivateERM": (PrivateERM(ONE, loss=_OWN, target_bounds=_ENDS), 2),
     "pipeline": (make_pipeline(Normalizer(), LinearSVC(ONE)), 2),
 }
 

@@ -24,7 +24,7 @@ from privet.grid import round_to_grid
 from privet.kernels import KERNEL_MODELS
 from privet.losses import LOSSES, HuberHinge, Loss
 from privet.mechanisms import RELEASES, TRAINERS, Design, Mechanism, OutputPerturbation, Trainer
-from privet.mechanisms.release import CHOICES
+from privet.mechanisms.trainer import CHOICES
 from privet.models import MODELS, REGRESSORS, row_view
 from privet.privacy import BUDGETS, Budget, PureDP
 from privet.randomness import Randomness
@@ -91,7 +91,7 @@ REPLAYED = {
     "random stopping search": "RandomStoppingSearch",
     "search with public validation": "PublicSearch",
 }
-ESTIMATORS = {*MODELS, *REGRESSORS, *KERNEL_MODELS, "pipeline"}
+ESTIMATORS = {*MODELS, *REGRESSORS, *KERNEL_MODELS, "PrivateERM", "pipeline"}
 
 
 def test_the_quick_audit_finds_nothing_and_shows_everything(
