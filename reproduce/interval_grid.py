@@ -4,9 +4,11 @@ A cell is a table that stands for the population, a number of rows, a loss and a
 and its intervals together; everything else is a default. Each replicate draws rows from the table
 with replacement, fits and makes intervals as ``fit_with_intervals`` does: share, designs, weighing,
 noise and intervals come from the library, seeded. ``theta0`` is the table's own minimizer, so
-coverage is known. For coefficients that are zero there, P < 0.05 is counted too.
+coverage is known. Where the sample is larger than the table its rows are counted, not repeated
+(``_weighted.py``), which changes nothing but the time.
 
-The constants of ``privet/inference`` were chosen before, on other draws. Each cell is stored in
+Half of the cells are for choosing constants, the others only for showing (``_interval_cells.py``).
+On the first half other constants are tried on the same releases. Each cell is stored in
 ``interval_grid.json`` when it is done: a run can be stopped and continued.
 
 Run: python reproduce/interval_grid.py [measure] [write]   (needs PRIVET_DATA; an hour of one core)
@@ -20,24 +22,27 @@ import sys
 import time
 import warnings
 import zlib
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from _common import HERE, table, tell, write
-from _interval_tables import population
+from _interval_cells import Cell, grid
+from _interval_tables import idle, population
+from _weighted import Distinct, minimizers, moments
 from scipy import stats
 
-from privet import ZCDP, LinearSVC, LogisticRegression, PureDP
 from privet._types import Array
-from privet.domain import Box
-from privet.errors import InfeasibleBudget, PrivetError
-from privet.inference.confidence import _prepared
+from privet.errors import InfeasibleBudget
+from privet.inference.budget_shares import PreparedIntervals, prepared_intervals
 from privet.inference.mixture import quantiles, tails
-from privet.inference.uncertainty import FitNoise, Uncertainty
+from privet.inference.uncertainty import ANY_LOSS, LIKELIHOOD, Caution, FitNoise, Uncertainty
 from privet.inference.usefulness import refuse_useless
-from privet.mechanisms.matrix import pair
+from privet.losses import MarginLoss
+from privet.mechanisms.matrix import NoisyMatrices, pair
+from privet.mechanisms.objective import finish
 from privet.minimize import minimize
 from privet.randomness import InsecureSeed
 from privet.rows import checked_rows
@@ -45,66 +50,86 @@ from privet.rows import checked_rows
 RESULTS = HERE / "interval_grid.json"
 LEVEL, LIMIT, SURPRISE, MOST_FALSE = 0.95, 0.93, 1e-3, 0.06
 CONSTANT = 0.5
-#: a coefficient of the population this far from zero, in standard errors, has no effect
-IDLE = 0.1
+#: replicates whose lengths are worked out, and on which other constants are tried
+LENGTHS, TRIED = 100, 100
+#: parameters up to which other constants are tried: they cost most of the time
+MOST_TRIED = 12
+BATCH = 20
+#: other constants, by what they do
+OTHERS = {
+    "likelihoods' for all": LIKELIHOOD,
+    "other losses' for all": ANY_LOSS,
+    "power 1": Caution(0.2, 6.0, 2.5, 1.0),
+    "clear from 3 sd": Caution(0.2, 6.0, 3.0, -1.0),
+    "agreement 1": Caution(1.0, 2.0, 2.5, -1.0),
+}
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One setting; ``budget`` is an epsilon or a rho."""
+class Setting:
+    """A cell with its table, its designs and what is true of it."""
 
-    data: str
-    d: int
-    n: int
-    loss: str
-    kind: str  # "pure" or "rho"
-    budget: float
-    replicates: int = 400
+    cell: Cell
+    x: Array
+    y: Any
+    made: PreparedIntervals
+    truth: Array
+    exact: Array  # standard errors without privacy, at the same regularization
 
     @property
-    def key(self) -> str:
-        """A name for the file of results."""
-        return "|".join(str(value) for value in asdict(self).values())
+    def design(self) -> Any:
+        """Of the fit."""
+        return self.made.fit.design
 
-    def model(self) -> Any:
-        """With its defaults."""
-        if self.data == "adult4box":
-            return LogisticRegression(insecure_seed=0, classes=range(2), domain=Box(4, 0.5))
-        if self.loss == "Huber":
-            return LinearSVC(insecure_seed=0)
-        return LogisticRegression(
-            insecure_seed=0, classes=range(3 if self.loss == "softmax" else 2)
-        )
+    @property
+    def caution(self) -> Caution:
+        """As the library has it for the loss."""
+        return ANY_LOSS if self.cell.loss == "Huber" else LIKELIHOOD
 
+    def uncertainties(self) -> Iterator[Uncertainty]:
+        """What each replicate releases."""
+        design, noise = self.design, InsecureSeed(zlib.crc32(self.cell.key.encode()))
+        moments_of, matrices = self.made.moments, self.made.moments.design(design.n, design.m)
+        gap = 0.0 if design.gap is None else design.gap.coordinate_sd
+        fit = FitNoise(design.event.mechanism, design.main, gap)
+        generator = np.random.default_rng(zlib.crc32(self.cell.key.encode()))
+        counted = len(self.y) <= self.cell.n and isinstance(design.risk.loss, MarginLoss)
+        way = self._counted if counted and fit.in_objective else self._drawn
+        for i, (theta, hessian, covariance) in enumerate(way(generator, noise)):
+            weighing = moments_of.weigh(design.n, theta, matrices.noise.kind)
+            noisy: NoisyMatrices = moments_of.perturb(
+                hessian, covariance, weighing, matrices, noise
+            )
+            lam = design.risk.regularization
+            yield Uncertainty(theta, noisy, lam, design.n, fit, i, self.caution)
 
-def grid() -> list[Cell]:
-    """Small tables first; a run takes every second cell, then the others."""
-    cells = []
-    for data, d in (("even", 1), ("skewed", 1), ("adult4", 4), ("skewed", 4), ("constant", 5)):
-        for n, budgets in ((500, (4.0,)), (2000, (1.0, 8.0)), (8000, (0.5, 5.0, 8.0))):
-            cells += [Cell(data, d, n, "logistic", "pure", budget) for budget in budgets]
-    for data, d in (("even", 1), ("adult4", 4), ("constant", 5), ("correlated", 10)):
-        for n, budget in ((500, 0.5), (2000, 2.0), (10_000, 0.01), (10_000, 0.3)):
-            cells.append(Cell(data, d, n, "logistic", "rho", budget))
-    for data, d in (("even", 1), ("skewed", 4), ("adult4", 4), ("onehot", 8)):
-        for n, kind, budget in ((2000, "pure", 6.0), (8000, "rho", 0.05), (8000, "pure", 2.0)):
-            cells.append(Cell(data, d, n, "Huber", kind, budget))
-    for data, d in (("even", 2), ("correlated", 3), ("onehot", 8)):
-        for n, kind, budget in ((2000, "pure", 8.0), (4000, "rho", 0.5), (8000, "pure", 4.0)):
-            cells.append(Cell(data, d, n, "softmax", kind, budget))
-    for data, d in (("correlated", 10), ("onehot", 20), ("skewed", 10), ("adult37", 37)):
-        for n, kind, budget in ((5000, "pure", 8.0), (10_000, "rho", 0.2)):
-            cells.append(Cell(data, d, n, "logistic", kind, budget))
-    for data, d in (("even", 40), ("onehot", 40)):
-        for n, kind, budget in ((20_000, "pure", 8.0), (20_000, "rho", 0.2)):
-            cells.append(Cell(data, d, n, "logistic", kind, budget))
-    for data, kind, budget in (("adult4", "pure", 0.5), ("skewed", "rho", 0.01)):
-        cells.append(Cell(data, 4, 100_000, "logistic", kind, budget))
-    for data, kind, budget in (("even", "pure", 0.5), ("adult4", "rho", 0.01)):
-        d = 4 if data == "adult4" else 1
-        cells.append(Cell(data, d, 1_000_000, "logistic", kind, budget, 100))
-    cells += [Cell("adult4box", 4, n, "logistic", "pure", 8.0) for n in (2000, 8000)]
-    return cells
+    def _drawn(
+        self, generator: np.random.Generator, noise: InsecureSeed
+    ) -> Iterator[tuple[Array, Array, Array]]:
+        """Parameters and exact matrices of samples as tables of their own."""
+        design, n = self.design, self.cell.n
+        for _ in range(self.cell.replicates):
+            rows = rows_for(self, generator.integers(0, len(self.y), n))
+            theta = self.made.fit.mechanism.perturb(rows, design, noise)
+            hessian, covariance = rows.sum(pair, design.risk, theta)
+            yield theta, hessian / n, covariance / n
+
+    def _counted(
+        self, generator: np.random.Generator, noise: InsecureSeed
+    ) -> Iterator[tuple[Array, Array, Array]]:
+        """The same for samples that are larger than the table: how often each row is drawn."""
+        design, loss, n = self.design, self.design.risk.loss, self.cell.n
+        constant = np.full((len(self.y), 1), CONSTANT)
+        signs = loss.targets(self.y)[:, None]
+        z = np.concatenate([self.x, constant], axis=1) * signs
+        for first in range(0, self.cell.replicates, BATCH):
+            size = min(BATCH, self.cell.replicates - first)
+            counts = generator.multinomial(n, np.full(len(z), 1.0 / len(z)), size=size)
+            rows, weights = Distinct(z, counts[0]), counts.astype(np.float64)
+            b = design.main.sample(noise, size)
+            found = minimizers(loss, rows, weights, design.risk.regularization, b, self.truth)
+            thetas = finish(found, design, noise)
+            yield from zip(thetas, *moments(loss, rows, weights, thetas), strict=True)
 
 
 @lru_cache(maxsize=2)
@@ -113,74 +138,114 @@ def rows_of(data: str, d: int, classes: int) -> tuple[Array, Any]:
     return population(data, d, classes)
 
 
-def measure(cell: Cell) -> dict[str, Any]:
-    """Coverage, lengths and false positives of one cell, or its refusal."""
-    x, y = rows_of(cell.data, cell.d, 3 if cell.loss == "softmax" else 2)
-    start, seed = time.process_time(), zlib.crc32(cell.key.encode())
-    generator, noise = np.random.default_rng(seed), InsecureSeed(seed)
-    sample = generator.integers(0, len(y), cell.n)
-    budget = PureDP(cell.budget) if cell.kind == "pure" else ZCDP(cell.budget)
+def rows_for(setting: Setting, index: Any) -> Any:
+    """Some rows of the table as the model sees them."""
+    targets = setting.design.risk.loss.targets(setting.y[index])
+    return checked_rows(setting.x[index], targets, norm_bound=1.0, constant=CONSTANT)
+
+
+def setting_of(cell: Cell) -> Setting:
+    """Designs by the library's public rules, or its refusal."""
+    x, y = rows_of(cell.data, cell.d, cell.classes)
+    sample = np.random.default_rng(0).integers(0, len(y), cell.n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            made = _prepared(cell.model(), x[sample], y[sample], budget, "auto")
-            refuse_useless(made.moments, made.fit.design, LEVEL)
-        except InfeasibleBudget as error:
-            return {"refused": str(error)}
-    design, matrices = made.fit.design, made.moments.design(made.fit.design.n, made.fit.design.m)
-    loss, mechanism = design.risk.loss, made.fit.mechanism
+        made = prepared_intervals(cell.model(), x[sample], y[sample], cell.asked(), "auto")
+        refuse_useless(made.moments, made.fit.design, LEVEL, made.fit.curvature_spread)
+    bare = Setting(cell, x, y, made, np.zeros(0), np.zeros(0))
+    everyone = rows_for(bare, slice(None))
+    truth = minimize(made.fit.design.risk, everyone, tolerance=1e-9).certified()
+    return Setting(cell, x, y, made, truth, plain_sd(made.moments, everyone, truth, cell.n))
 
-    def rows(index: Any) -> Any:
-        return checked_rows(x[index], loss.targets(y[index]), norm_bound=1.0, constant=CONSTANT)
 
-    everyone = rows(slice(None))
-    truth = minimize(design.risk, everyone, tolerance=1e-9).certified()
-    gap = 0.0 if design.gap is None else design.gap.coordinate_sd
-    fit = FitNoise(design.event.mechanism, design.main, gap)
-    unit, exact = np.eye(len(truth)), plain_sd(made.moments, everyone, truth, cell.n)
-    idle = np.flatnonzero(np.abs(truth) < IDLE * exact)
-    covered, halves, values = [], [], []
-    for i in range(cell.replicates):
-        sampled = rows(generator.integers(0, len(y), cell.n))
-        theta = mechanism.perturb(sampled, design, noise)
-        hessian, covariance = (part / cell.n for part in sampled.sum(pair, design.risk, theta))
-        weighing = made.moments.weigh(cell.n, theta, matrices.noise.kind)
-        noisy = made.moments.perturb(hessian, covariance, weighing, matrices, noise)
-        about = Uncertainty(theta, noisy, design.risk.regularization, cell.n, fit, i)
-        parts = about.parts(unit)
-        halves.append(quantiles(1.0 - LEVEL, parts, design.main))
-        covered.append(np.abs(theta - truth) <= halves[-1])
-        values.append(tails(np.abs(theta), parts, design.main)[idle])
-    ratio = np.mean(halves, axis=0) / (exact * stats.norm.ppf((1.0 + LEVEL) / 2.0))
+def measure(cell: Cell) -> dict[str, Any]:
+    """Coverage, lengths and false positives of one cell, or its refusal."""
+    start = time.process_time()
+    try:
+        setting = setting_of(cell)
+    except InfeasibleBudget as error:
+        return {"refused": str(error)}
+    truth, main, p = setting.truth, setting.design.main, len(setting.truth)
+    point = np.kron(np.ones(p // setting.design.m), np.full(setting.design.m, 0.5 / cell.d**0.5))
+    directions = np.concatenate([np.eye(p), point[None, :]])
+    chances, halves, tried = [], [], {name: Tally() for name in OTHERS}
+    for i, about in enumerate(setting.uncertainties()):
+        parts = about.parts(directions)
+        chances.append(tails(np.abs(directions @ (about.theta - truth)), parts, main))
+        if i < LENGTHS:
+            halves.append(quantiles(1.0 - LEVEL, parts, main)[:p])
+        if cell.chooses and i < TRIED and p <= MOST_TRIED:
+            for name, caution in OTHERS.items():
+                tried[name].add(about, caution, truth, setting.exact)
     return {
-        "share": made.fit.design.event.claim.amount / budget.amount,
-        "matrix_noise": matrices.noise.kind,
-        **summary(np.array(covered), np.array(values)),
-        "width": float(ratio.mean()),
-        "typical_width": float((np.median(halves, axis=0) / exact / 1.96).mean()),
+        "share": setting.made.fit.design.event.claim.amount / cell.budget,
+        "matrix_noise": setting.made.moments.design(cell.n, setting.design.m).noise.kind,
+        **summary(np.array(chances), columns_without_effect(setting)),
+        "width": float((np.mean(halves, axis=0) / setting.exact / stats.norm.ppf(0.975)).mean()),
+        "tried": {name: tally.result() for name, tally in tried.items() if tally.covered},
         "seconds": time.process_time() - start,
     }
 
 
-def plain_sd(moments: Any, everyone: Any, truth: Array, n: int) -> Array:
+class Tally:
+    """Coverage and length with other constants, on releases that were made anyway."""
+
+    def __init__(self) -> None:
+        self.covered: list[Any] = []
+        self.lengths: list[float] = []
+
+    def add(self, about: Uncertainty, caution: Caution, truth: Array, exact: Array) -> None:
+        """One release more."""
+        other = replace(about, caution=caution)
+        parts, main = other.parts(np.eye(len(truth))), about.noise.main
+        self.covered.append(tails(np.abs(about.theta - truth), parts, main) >= 1.0 - LEVEL)
+        if len(self.lengths) < LENGTHS // 4:
+            self.lengths.append(float((quantiles(1.0 - LEVEL, parts, main) / exact).mean()))
+
+    def result(self) -> dict[str, float]:
+        """Plain numbers."""
+        each = np.array(self.covered).mean(axis=1)
+        error = max(each.std(ddof=1), 0.5 / len(each)) / math.sqrt(len(each))
+        width = float(np.mean(self.lengths)) / float(stats.norm.ppf(0.975))
+        return {"coverage": float(each.mean()), "coverage_se": float(error), "width": width}
+
+
+def columns_without_effect(setting: Setting) -> list[int]:
+    """Parameters that are zero in the population."""
+    m = setting.design.m
+    found = [
+        score * m + column
+        for score in range(len(setting.truth) // m)
+        for column in idle(setting.cell.data, setting.cell.d)
+    ]
+    if np.any(np.abs(setting.truth[found]) > 0.01 * setting.exact[found]):
+        raise RuntimeError("A column without effect has one.")
+    return found
+
+
+def plain_sd(moments_of: Any, everyone: Any, truth: Array, n: int) -> Array:
     """Standard errors without privacy, at the same regularization."""
-    hessian, covariance = (part / everyone.n for part in everyone.sum(pair, moments.risk, truth))
-    lam = moments.risk.regularization
+    sums = everyone.sum(pair, moments_of.risk, truth)
+    hessian, covariance = (part / everyone.n for part in sums)
+    lam = moments_of.risk.regularization
     inverse = np.linalg.inv(hessian + lam * np.eye(len(truth)))
     sigma = covariance - lam**2 * np.outer(truth, truth)
     return np.asarray(np.sqrt(np.diag(inverse @ sigma @ inverse) / n))
 
 
-def summary(covered: Array, values: Array) -> dict[str, Any]:
-    """Means with standard errors over the replicates, and of single coefficients."""
-    count, each = len(covered), covered.mean(axis=1)
-    false = (values < 0.05).mean(axis=1) if values.shape[1] else np.zeros(count)
-    root = math.sqrt(count)
+def summary(chances: Array, without: list[int]) -> dict[str, Any]:
+    """Means with standard errors over the replicates; the last direction is a decision value."""
+    count, p = len(chances), chances.shape[1] - 1
+    covered, root = chances >= 1.0 - LEVEL, math.sqrt(len(chances))
+    each = covered[:, :p].mean(axis=1)
+    false = 1.0 - covered[:, without].mean(axis=1) if without else np.zeros(count)
     return {
         "coverage": float(each.mean()),
         "coverage_se": float(max(each.std(ddof=1), 0.5 / count) / root),
-        "coverages": covered.mean(axis=0).round(4).tolist(),
-        "idle": int(values.shape[1]),
+        "coverages": covered[:, :p].mean(axis=0).round(4).tolist(),
+        "decision": float(covered[:, p].mean()),
+        "joint": float((chances[:, :p].min(axis=1) >= (1.0 - LEVEL) / p).mean()),
+        "idle": len(without),
         "false": float(false.mean()),
         "false_se": float(max(false.std(ddof=1), 0.5 / count) / root),
     }
@@ -201,29 +266,20 @@ def main() -> None:
     """Measure what is missing, then write the page."""
     wanted = set(sys.argv[1:]) or {"measure", "write"}
     if "measure" in wanted:
-        cells = list(enumerate(grid()))
-        for place, cell in cells[::2] + cells[1::2]:
+        for cell in grid():
             if cell.key in stored():
                 continue
-            try:
-                found = measure(cell)
-            except PrivetError as error:
-                found = {"refused": str(error)}
-            results = stored() | {cell.key: {"place": place} | asdict(cell) | found}
+            found = measure(cell)
+            about = {"chooses": cell.chooses, "replicates": cell.replicates}
+            results = stored() | {cell.key: asdict(cell) | about | found}
             RESULTS.write_text(json.dumps(results, indent=0) + "\n")
-            told = found.get(
-                "refused", f"{found.get('coverage', 0.0):.4f} {found.get('width', 0):.3f}"
-            )
-            tell(f"{place} {cell.key}: {told} ({found.get('seconds', 0.0):.0f} s)")
+            numbers = f"{found.get('coverage', 0.0):.4f} {found.get('width', 0):.3f}"
+            told = found.get("refused", numbers)
+            tell(f"{cell.key}: {told} ({found.get('seconds', 0.0):.0f} s)")
     if "write" in wanted:
-        write_page(stored())
+        from _interval_page import page
 
-
-def write_page(results: dict[str, dict[str, Any]]) -> None:
-    """The tables and the verdicts."""
-    from _interval_page import page
-
-    write("interval_grid.md", page(results, short, MOST_FALSE, table, len(grid())))
+        write("interval_grid.md", page(stored(), short, MOST_FALSE, table, len(grid())))
 
 
 if __name__ == "__main__":

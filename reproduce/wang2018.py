@@ -32,7 +32,13 @@ from two_matrices import TwoMatrices
 from privet import ZCDP, PureDP
 from privet._types import Array
 from privet.inference.mixture import quantiles
-from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty
+from privet.inference.uncertainty import (
+    ANY_LOSS,
+    LIKELIHOOD,
+    FitNoise,
+    Uncertainty,
+    WiderUncertainty,
+)
 from privet.losses import HuberHinge, Logistic
 from privet.losses.margin import MarginLoss
 from privet.mechanisms import MECHANISMS, Design
@@ -163,13 +169,14 @@ def half_widths(
     fit = FitNoise(
         cell.mechanism, design.main, 0.0 if design.gap is None else design.gap.coordinate_sd
     )
+    caution = LIKELIHOOD if cell.loss == "logistic" else ANY_LOSS
     out, unit = np.empty_like(thetas), np.eye(design.m)
     pairs = zip(thetas, *moments(LOSSES[cell.loss], rows, weights, thetas), strict=True)
     for i, (theta, hessian, covariance) in enumerate(pairs):
         weighing = released.weigh(design.n, theta, matrices.noise.kind)
         noisy = released.perturb(hessian, covariance, weighing, matrices, noise)
         about = (WiderUncertainty if theirs else Uncertainty)(
-            theta, noisy, LAM, design.n, fit, seed=i
+            theta, noisy, LAM, design.n, fit, seed=i, caution=caution
         )
         parts = about.parts(unit)
         out[i] = quantiles(1.0 - LEVEL, parts, design.main)
@@ -218,9 +225,9 @@ def ours() -> list[Cell]:
         for kind in ("zCDP", "pure"):
             for loss in LOSSES:
                 for mechanism in ("objective", "output"):
-                    replicates, draws = (3000, 20_000) if few else (1000, 5000)
+                    replicates, draws = (600, 3000) if few else (400, 1500)
                     cell = Cell("Adult", d, 30_162, mechanism, loss, kind)
-                    draws = draws if d < 37 else 3000
+                    draws = draws if d < 37 else 600
                     cells.append(_with(cell, replicates=replicates, draws=draws))
     return cells
 
@@ -251,12 +258,12 @@ def trends() -> list[Cell]:
         for loss in LOSSES:
             for mechanism, kind in ways:
                 cell = Cell("Adult", 10, 30_162, mechanism, loss, kind, epsilon)
-                cells.append(_with(cell, replicates=300, draws=1000))
+                cells.append(_with(cell, replicates=150, draws=400))
     for share in (0.1, 1.0):
         for loss in LOSSES:
             for mechanism, kind in ways:
                 cell = Cell("Adult", 10, 30_162, mechanism, loss, kind, 0.5, (share, share))
-                cells.append(_with(cell, replicates=300, draws=1000))
+                cells.append(_with(cell, replicates=150, draws=400))
     return cells
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from privet._checks import is_number
 from privet.errors import DataError, DeclarationError, quietly
+from privet.inference.budget_shares import moments_for, prepared_intervals
 from privet.inference.files import intervals_digest
 from privet.inference.intervals import Intervals
 from privet.inference.mixture import confidence_level
@@ -29,11 +29,11 @@ from privet.inference.released_model import (
     released_model,
 )
 from privet.inference.uncertainty import Uncertainty
-from privet.inference.usefulness import SHARES, prediction, refuse_useless
+from privet.inference.usefulness import refuse_useless
 from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_unit
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
-from privet.models import Fit, PrivateLinearClassifier
+from privet.models import PrivateLinearClassifier
 from privet.models.digest import model_digest
 from privet.models.raw_tables import carried, carrying, encoded, for_schema, labeled_rows
 from privet.models.row_wise import Parted, parted
@@ -42,12 +42,9 @@ from privet.privacy.budget import as_budget
 from privet.privacy.compose import together
 from privet.privacy.guarantee import Guarantee, today
 from privet.randomness import source
-from privet.risk import RegularizedRisk
 from privet.rows import Rows
 from privet.schema import Schema
 
-#: Seeded studies draw the matrices' noise from another stream than the fit's.
-STREAM = 1 << 32
 NAME = "fit with confidence intervals"
 WORD_OF_THE_CALLER = (
     "that the rows are those the model was trained on: only their number was compared"
@@ -130,28 +127,10 @@ class PaidMoments:
             n=about.design.n,
             noise=about.noise,
             seed=int(source(self.moments.insecure_seed).words((1,))[0] >> np.uint64(1)),
+            caution=about.layout.caution,
         )
         guarantee = guarantee_of(self.moments, self.design, about.released.guarantee)
         return Intervals(named_for(about), level, uncertainty, about.layout, guarantee)
-
-
-def moments_for(
-    risk: RegularizedRisk,
-    budget: Budget,
-    calibration: str | None,
-    model: PrivateLinearClassifier,
-) -> SecondMoments:
-    """The mechanism that releases the matrices; seeded where the model was."""
-    if calibration is not None:
-        raise DeclarationError(
-            f"Intervals have one calibration; got calibration={calibration!r}. Leave it None. The "
-            "construction of Wang, Kifer and Lee (2018), 'wang2018', is a study of the project's "
-            "reproduce folder now; files with such intervals can still be read."
-        )
-    guarantee = model.__dict__.get("guarantee_")
-    reason = "" if guarantee is None else guarantee.event.why_not_private
-    seed = None if model.insecure_seed is None else model.insecure_seed + STREAM
-    return SecondMoments(risk, budget, seed, reason)
 
 
 def guarantee_of(moments: SecondMoments, design: MatrixDesign, model: Guarantee) -> Guarantee:
@@ -231,19 +210,6 @@ def _refuse_other_rows(X: Any, n: int) -> None:
         )
 
 
-@dataclass(frozen=True)
-class PreparedIntervals:
-    """An unfitted model with its rows checked, and the matrices that will follow it."""
-
-    fit: Fit[PrivateLinearClassifier]
-    moments: SecondMoments
-
-    @property
-    def length(self) -> float:
-        """Of a typical table's intervals; which share is best does not depend on the level."""
-        return prediction(self.moments, self.fit.design, 0.5, self.fit.curvature_spread).length
-
-
 def fit_with_intervals(
     model: PrivateLinearClassifier,
     X: Any,
@@ -283,7 +249,7 @@ def fit_with_intervals(
     refuse_unsuited(model)
     level, asked = confidence_level(level), as_budget(budget)
     model, X, y, whole = _by_schema(model, X, y, asked, schema)
-    prepared = _prepared(model, X, y, whole, share)
+    prepared = prepared_intervals(model, X, y, whole, share)
     fit, moments = prepared.fit, prepared.moments
     group = 1 if schema is None else schema.group_size
     refuse_useless(moments, fit.design, level, fit.curvature_spread, group)
@@ -314,35 +280,3 @@ def _by_schema(
         return model, X, y, budget
     chosen = for_schema(clone(model).set_params(budget=budget), schema)
     return chosen, *encoded(schema, X), chosen.budget
-
-
-def _prepared(
-    model: PrivateLinearClassifier,
-    X: Any,
-    y: Any,
-    whole: Budget,
-    share: float | Literal["auto"],
-) -> PreparedIntervals:
-    """A copy of the model with its share of the budget; the rows are checked once.
-
-    "auto" tries one share after another, by the shape of the rows alone.
-    """
-    first = SHARES[0] if share == "auto" else share
-    if not (is_number(first) and 0.0 < first < 1.0):
-        raise DeclarationError(f"share must be 'auto' or between 0 and 1, got {share!r}.")
-    for_fit, _ = whole.split((float(first), 1.0 - float(first)))
-    checked = clone(model).set_params(budget=for_fit).prepare(X, y)
-    shares = SHARES if share == "auto" else (float(share),)
-    return min((_with_share(checked, whole, one) for one in shares), key=lambda found: found.length)
-
-
-def _with_share(
-    checked: Fit[PrivateLinearClassifier], whole: Budget, share: float
-) -> PreparedIntervals:
-    """The fit with its share of the budget, and the matrices with the rest."""
-    for_fit, for_matrices = whole.split((share, 1.0 - share))
-    fit = checked.with_budget(for_fit)
-    moments = moments_for(fit.design.risk, for_matrices, None, fit.model)
-    if not fit.event.private:
-        moments = replace(moments, why_not_private=fit.event.why_not_private)
-    return PreparedIntervals(fit, moments)

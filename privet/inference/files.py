@@ -19,7 +19,7 @@ from privet.errors import DataError, PrivetError
 from privet.inference.intervals import FORMAT, JOINT, Intervals
 from privet.inference.mixture import confidence_level
 from privet.inference.released_model import NamedDirections, ParameterLayout
-from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty
+from privet.inference.uncertainty import Caution, FitNoise, Uncertainty, WiderUncertainty
 from privet.mechanisms.matrix import NoisyMatrices, Weighing
 from privet.mechanisms.shaped import noise_from_facts
 from privet.noise import Noise
@@ -90,6 +90,7 @@ def _build(record: dict[str, Any]) -> Intervals:
         raise DataError("The file of intervals does not fit together.")
     if record["joint"] not in ("", *JOINT):
         raise DataError("The file of intervals names an unknown joint method.")
+    layout = _layout(record["geometry"])
     return Intervals(
         NamedDirections(
             names,
@@ -99,14 +100,14 @@ def _build(record: dict[str, Any]) -> Intervals:
             tuple(map(float, record["stretch"])),
         ),
         confidence_level(record["level"]),
-        _uncertainty(record, theta),
-        _layout(record["geometry"]),
+        _uncertainty(record, theta, layout.caution),
+        layout,
         guarantee_from_json(record["guarantee"]),
         str(record["joint"]),
     )
 
 
-def _uncertainty(record: dict[str, Any], theta: Any) -> Uncertainty:
+def _uncertainty(record: dict[str, Any], theta: Any, caution: Caution) -> Uncertainty:
     kept, fit, side = record["matrices"], record["fit_noise"], len(theta)
     pair = [_finite(np.array(kept[name], dtype=np.float64)) for name in ("hessian", "covariance")]
     if any(matrix.shape != (side * (side + 1) // 2,) for matrix in pair):
@@ -124,6 +125,7 @@ def _uncertainty(record: dict[str, Any], theta: Any) -> Uncertainty:
         int(_size(record["n"])),
         FitNoise(str(fit["mechanism"]), _noise(fit["main"], side), _size(fit["gap_sd"])),
         int(record["seed"]),
+        caution,
     )
 
 

@@ -71,12 +71,13 @@ def tails(sizes: Array, parts: Parts, noise: Noise) -> Array:
 def quantiles(tail: float, parts: Parts, noise: Noise) -> Array:
     """The size that each number exceeds in absolute value with probability ``tail``.
 
-    The tail is convex and falls, so Newton's steps from below stay below and rise to the root.
+    The tail is convex and falls, so Newton's steps from below stay below and rise to the root, and
+    the first one from above ends below. The start is right for one normal law.
     """
     out = np.empty(parts.normal.shape[1])
     for at in parts.columns():
         rates, weights = parts.rates(noise, at)
-        size = np.zeros(len(rates))
+        size = -float(ndtri(tail / 2.0)) * np.sqrt((weights / (2.0 * rates**2)).sum(axis=1))
         for _ in range(_STEPS):
             scaled = size[:, None] * rates
             over = (erfc(scaled) * weights).sum(axis=1) - tail

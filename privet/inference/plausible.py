@@ -1,7 +1,7 @@
 """Hessians that a released one may have come from: itself less fresh draws of its noise.
 
 Noise spreads eigenvalues, so the released ones less the noise once more are too spread. What is
-done about it depends on whether the smallest eigenvalue is *clear*, at least ``CLEAR_SDS`` standard
+done about it depends on whether the smallest eigenvalue is *clear*, at least ``clear_sds`` standard
 deviations of ``<u, E u>`` above zero with the ridge. A table with a direction ``u`` that has no
 curvature makes that happen at most as rarely as ``<u, E u>`` is so large, in any dimension, since
 the smallest eigenvalue is at most what is found along ``u``.
@@ -28,8 +28,7 @@ from privet._types import Array
 from privet.mechanisms.matrix import NoisyMatrices
 from privet.randomness import Randomness
 
-CLEAR_SDS = 3.0
-LOWERED = 0.6
+LOWERED = 1.0
 #: draws of the noise, each used with both signs: as many as a second or so allows
 FEWEST, MOST, WORK = 8, 32, 2e7
 
@@ -61,7 +60,7 @@ class PlausibleHessians:
 
 
 def plausible_hessians(
-    released: NoisyMatrices, ridge: float, randomness: Randomness
+    released: NoisyMatrices, ridge: float, randomness: Randomness, clear_sds: float
 ) -> PlausibleHessians:
     """Draws of what the exact Hessian may be, given the released one."""
     sd, side = released.hessian_sd, len(released.hessian)
@@ -69,7 +68,7 @@ def plausible_hessians(
     noise = released.hessian_noise(randomness, count)
     drawn = released.hessian - np.concatenate([noise, -noise])
     values, vectors = np.linalg.eigh(drawn)
-    unclear = int((np.linalg.eigvalsh(released.hessian) + ridge < CLEAR_SDS * sd).sum())
+    unclear = int((np.linalg.eigvalsh(released.hessian) + ridge < clear_sds * sd).sum())
     lowered = values - LOWERED * sd * np.sqrt(unclear)
     # the noise is in it twice: the variance off the diagonal is twice sd^2/2
     moved = lowered if unclear else denoised(values, sd**2)

@@ -17,7 +17,7 @@ import numpy as np
 
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.inference.uncertainty import FitNoise
+from privet.inference.uncertainty import ANY_LOSS, LIKELIHOOD, Caution, FitNoise
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms import Design
 from privet.models import (
@@ -166,6 +166,11 @@ class ParameterLayout:
 
     def _of(self, name: str, score: int) -> str:
         return name if len(self.scores) == 1 else f"{name} → {self.classes[score]}"
+
+    @property
+    def caution(self) -> Caution:
+        """By the kind of score: log-odds are those of a log-likelihood."""
+        return LIKELIHOOD if self.kind == "log-odds" else ANY_LOSS
 
     @property
     def mapped(self) -> bool:

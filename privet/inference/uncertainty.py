@@ -10,10 +10,9 @@ copy ``b`` of the fit's noise,
 with noise of a known law. A length computed from the released matrices as if they were exact is
 too short as often as the noise made the curvature look large. So the law of the error is a mixture
 over *plausible* matrices, the released ones less fresh draws of their noise (``plausible``), each
-weighed by the length it implies: directions of small curvature, where most is at stake, count as
-likely on a logarithmic scale. Where the released matrices are clear of their noise the mixture is
-hardly longer than one law; where they are not it widens up to what the regularizer alone allows,
-``H >= Lam``, which is true of the exact one.
+weighed by a power of the length it implies (``Caution``). Where the released matrices are clear of
+their noise the mixture is hardly longer than one law; where they are not it widens up to what the
+regularizer alone allows, ``H >= Lam``, which is true of the exact one.
 
 Along a direction ``a`` each member of the mixture is one-dimensional: a normal number, and one
 coordinate of the fit's noise. Everything here is post-processing of released and public numbers.
@@ -34,12 +33,30 @@ from privet.mechanisms.matrix import NoisyMatrices
 from privet.noise import Noise
 from privet.randomness import InsecureSeed
 
-#: how far the covariance may be from the Hessian's shape, relatively, before noise is blamed
-AGREEMENT = 1.0
-#: a squared difference counts as the table's own beyond this many variances of the noise
-CLEAR = 2.0
 #: the covariance along a direction is taken to be no less than this share of the Hessian's shape
 LEAST_SHAPE = 0.05
+
+
+@dataclass(frozen=True)
+class Caution:
+    """How much the released matrices are trusted; public, by the kind of loss.
+
+    ``power``: with one parameter and noise of relative standard deviation ``r`` in its curvature,
+    intervals by plausible curvatures that are weighed by ``length^w`` cover, to second order,
+    ``2 z phi(z) (1 + w) r^2`` more than their level: -1 is exact, 1 is on the safe side.
+    """
+
+    agreement: float  # how far the second moment may be from the Hessian's shape, relatively
+    clear: float  # a squared difference is the table's own beyond this many variances of noise
+    clear_sds: float  # an eigenvalue is clear of its noise from here on, in standard deviations
+    power: float  # of the length, by which a plausible matrix counts where all are clear; else 1
+
+
+#: Of a log-likelihood Hessian and second moment are equal where the model is right (Fisher). Along
+#: the coefficients of real tables they differ by 0.07 to 0.12 on average, and by 0.3 at most.
+LIKELIHOOD = Caution(agreement=0.2, clear=6.0, clear_sds=2.5, power=-1.0)
+#: Of a hinge they need not be alike (there they differ by 0.6 to 1.4), and its Hessian jumps.
+ANY_LOSS = Caution(agreement=1.0, clear=2.0, clear_sds=3.0, power=1.0)
 
 
 @dataclass(frozen=True)
@@ -69,11 +86,14 @@ class Uncertainty:
     n: int
     noise: FitNoise
     seed: int  # of the draws, which need no secret: the same question gets the same answer
+    caution: Caution = ANY_LOSS
 
     @cached_property
     def plausible(self) -> PlausibleHessians:
         """Hessians that the released one may have come from."""
-        return plausible_hessians(self.released, self.regularization, InsecureSeed(self.seed))
+        return plausible_hessians(
+            self.released, self.regularization, InsecureSeed(self.seed), self.caution.clear_sds
+        )
 
     def parts(self, directions: Array) -> Parts:
         """The mixture along each row of ``directions`` (q, p)."""
@@ -85,7 +105,8 @@ class Uncertainty:
         noise = self._noise_along(through, directions)
         middle = np.maximum(center, low) / self.n + noise * self.noise.main.coordinate_sd**2
         gap = (directions**2).sum(axis=1) * self.noise.gap_sd**2
-        return Parts(drawn / self.n + gap, noise, np.sqrt(middle))
+        power = 1.0 if self.plausible.within_noise else self.caution.power
+        return Parts(drawn / self.n + gap, noise, middle ** (power / 2.0))
 
     def _noise_along(self, through: Array, directions: Array) -> Array:
         """Variance of the fit's noise along each direction, in coordinates' variances: (k, q)."""
@@ -102,16 +123,19 @@ class Uncertainty:
     def _moments(self, through: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of ``<v, Sigma v>`` for ``v`` in ``through`` (k, q, p).
 
-        Second moment and Hessian of a correct model are equal, and of most others alike. So the
-        released second moment along ``v`` is shrunk toward the Hessian's as a normal prior asks
-        for, whose width is ``AGREEMENT`` times the Hessian's value, or more where the difference
-        is clearly more than noise (James and Stein 1961). With little noise nothing changes. The
-        gradients' mean at ``theta0`` is ``-Lam theta0``; its square is taken off.
+        Second moment and Hessian are alike in most models. So the released second moment along
+        ``v`` is shrunk toward the Hessian's as a normal prior asks for, whose width is
+        ``caution.agreement`` times the Hessian's value, or more where the difference is clearly
+        more than noise (James and Stein 1961). With little noise nothing changes. The gradients'
+        mean at ``theta0`` is ``-Lam theta0``; its square is taken off.
         """
         alike = self._alike(through)
         difference = _quadratic(self.released.covariance, through) - alike
         noise = self.released.covariance_sd * (through**2).sum(axis=-1)
-        prior = np.maximum((AGREEMENT * alike) ** 2, difference**2 - CLEAR * noise**2)
+        caution = self.caution
+        prior = np.maximum(
+            (caution.agreement * alike) ** 2, difference**2 - caution.clear * noise**2
+        )
         kept = prior / np.maximum(prior + noise**2, 1e-300)
         mean = self.regularization * (through @ self.theta)
         return alike + difference * kept - mean**2, np.sqrt(kept) * noise

@@ -9,9 +9,10 @@ is judged at ``SMALL`` times the stand-in's, which is what tables of scaled numb
 smallest direction (Adult's age, schooling, hours and sex: 0.3). With ``p`` parameters and noise of
 standard deviation ``r`` relative to that curvature, lengths grow by about
 
-    1 + (p/2) r^2,   and never beyond what the regularizer alone allows
+    1 + g p r^2,   and never beyond what the regularizer alone allows
 
-which was read off a few settings (``reproduce/interval_grid.py``). Two things follow from it:
+with ``g = 1/4`` for log-likelihoods and 1/2 for other losses (``uncertainty.Caution``), read off a
+few settings (``reproduce/interval_grid.py``). Two things follow from it:
 the fit's share of one budget, for the shortest intervals, and a refusal where noise would make them
 more than ``MOST_WIDENING`` times longer than an exact matrix would, or be ``MOST_NOISE`` times the
 curvature. What the table then really has is judged by the released matrices (``plausible``).
@@ -26,6 +27,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from privet.errors import DeclarationError, InfeasibleBudget
+from privet.losses import Logistic, Loss, Softmax
+from privet.losses.weighted import Weighted
 from privet.mechanisms import Design
 from privet.mechanisms.matrix import FAR, SecondMoments
 from privet.planning.prediction import gradient_sd, typical
@@ -38,7 +41,7 @@ MOST_WIDENING = 3.0
 #: and how large noise in the Hessian may be, relative to the stand-in's curvature
 MOST_NOISE = 2.0
 #: the fit's share of one budget for both
-SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
+SHARES = (0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3)
 # Where a sufficient budget is searched for, as multiples of the one that is not.
 FACTORS = tuple(2.0 ** (step / 2.0) for step in range(1, 41))
 
@@ -86,9 +89,8 @@ def prediction(
     shape = np.geomspace(1.0, spread, side)
     shape *= SMALL / shape.mean()
     lam, curvature = risk.regularization, typical(fit).curvature * shape
-    widenings = np.minimum(
-        1.0 + 0.5 * side * (noise / (lam + curvature)) ** 2, 1.0 + curvature / lam
-    )
+    growth = 1.0 + _growth(risk.loss) * side * (noise / (lam + curvature)) ** 2
+    widenings = np.minimum(growth, 1.0 + curvature / lam)
     sampling = gradient_sd(risk, fit.m) ** 2 * shape / fit.n
     in_fit = fit.main.coordinate_sd**2
     if fit.gap is None:
@@ -97,6 +99,11 @@ def prediction(
         variances = (sampling + in_fit / fit.n**2) / (lam + curvature) ** 2
     half_width = float(ndtri((1.0 + level) / 2.0)) * float(np.sqrt(np.median(variances)))
     return Prediction(half_width, float(widenings.mean()), noise / (lam + typical(fit).curvature))
+
+
+def _growth(loss: Loss) -> float:
+    plain = loss.base if isinstance(loss, Weighted) else loss
+    return 0.25 if isinstance(plain, Logistic | Softmax) else 0.5
 
 
 def refuse_useless(

@@ -251,9 +251,21 @@ def test_small_tables_get_a_larger_share_for_the_intervals() -> None:
         labels = np.resize(y, len(rows))
         found = fit_with_intervals(LogisticRegression(), rows, labels, budget=budget)[1]
         shares.append(1.0 - found.guarantee.budget.epsilon / budget)
-    np.testing.assert_allclose(shares, [0.7, 0.9, 0.7, 0.4], atol=1e-9)
+    np.testing.assert_allclose(shares, [0.7, 0.9, 0.7, 0.5], atol=1e-9)
     with pytest.raises(InfeasibleBudget):
         fit_with_intervals(LogisticRegression(), x, y, budget=2.0, share=0.98)
+
+
+def test_a_share_that_cannot_be_had_is_passed_over() -> None:
+    """With this little regularization a small share is less than the Jacobian costs."""
+    x, y = table(n=8000, d=2)
+    model = LogisticRegression(regularization=1.5e-4, calibration="exact")
+    with pytest.raises(InfeasibleBudget, match="Jacobian"):
+        fit_with_intervals(model, x, y, budget=0.6, share=0.3)
+    fit, found = fit_with_intervals(model, x, y, budget=0.6)
+    assert fit.guarantee_.budget.epsilon + found.guarantee.budget.epsilon == pytest.approx(0.6)
+    with pytest.raises(InfeasibleBudget, match="Jacobian"):
+        fit_with_intervals(model.set_params(regularization=1e-6), x, y, budget=0.6)
 
 
 def test_models_that_cannot_have_them() -> None:

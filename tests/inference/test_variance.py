@@ -7,9 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import erf
 
 from privet.inference.mixture import quantiles
-from privet.inference.uncertainty import FitNoise, Uncertainty, WiderUncertainty, floored
+from privet.inference.uncertainty import (
+    ANY_LOSS,
+    LIKELIHOOD,
+    Caution,
+    FitNoise,
+    Uncertainty,
+    WiderUncertainty,
+    floored,
+)
 from privet.losses import Logistic
 from privet.mechanisms.matrix import NoisyMatrices, SecondMoments, Weighing
 from privet.noise import GaussianNoise, SphericalLaplace
@@ -101,12 +110,11 @@ def test_without_noise_all_plausible_matrices_are_one_and_answers_repeat() -> No
     np.testing.assert_allclose(noisy.parts(UNIT[:1]).normal[:, 0], first.normal[:, 0])
 
 
-def coverage_of(hessian: Any, sd: float, draws: int = 800) -> float:
-    """Of intervals for a known error, over draws of the Hessian's noise."""
+def coverages(hessian: Any, sd: float, caution: Caution, draws: int = 800) -> Any:
+    """Of intervals for an error of known law, for each of many draws of the Hessian's noise."""
     side, rng = len(hessian), np.random.default_rng()
     fit = FitNoise("objective", GaussianNoise(1.0, side))
-    exact = np.linalg.inv(hessian + LAM * np.eye(side)) / N
-    errors = rng.normal(size=(draws, side)) @ exact
+    exact = np.linalg.norm(np.linalg.inv(hessian + LAM * np.eye(side)) / N, axis=1)
     covered = []
     for i in range(draws):
         noise = rng.normal(size=(side, side)) * sd / np.sqrt(2.0)
@@ -115,9 +123,9 @@ def coverage_of(hessian: Any, sd: float, draws: int = 800) -> float:
             noisy, 1e-9 * hessian, Weighing(1.0, 1.0), GaussianNoise(sd, side * (side + 1))
         )
         quiet = replace(released, weighing=Weighing(1e-6, 1e-6))  # of the covariance: none
-        parts = Uncertainty(0.0 * errors[i], quiet, LAM, N, fit, i).parts(np.eye(side))
-        covered.append(np.abs(errors[i]) <= quantiles(0.05, parts, fit.main))
-    return float(np.mean(covered))
+        parts = Uncertainty(np.zeros(side), quiet, LAM, N, fit, i, caution).parts(np.eye(side))
+        covered.append(erf(quantiles(0.05, parts, fit.main) / exact / np.sqrt(2.0)).mean())
+    return np.array(covered)
 
 
 @pytest.mark.parametrize(
@@ -128,11 +136,26 @@ def coverage_of(hessian: Any, sd: float, draws: int = 800) -> float:
         ((0.2, 0.0, 0.0, 0.0, 0.0), 0.02),  # no curvature but the ridge, which is half of it
     ],
 )
-def test_lengths_hold_whatever_noise_does_to_the_hessian(values: Any, sd: float) -> None:
+@pytest.mark.parametrize("caution", [ANY_LOSS, LIKELIHOOD], ids=["any loss", "likelihood"])
+def test_lengths_hold_whatever_noise_does_to_the_hessian(
+    values: Any, sd: float, caution: Caution
+) -> None:
     """Only the noise in the Hessian matters here, and the error's law is known exactly."""
     rotation = np.linalg.qr(np.random.default_rng(3).normal(size=(len(values),) * 2))[0]
-    covered = coverage_of((rotation * np.array(values)) @ rotation.T, sd)
-    assert covered > 0.93 - 5.0 * np.sqrt(0.05 * 0.95 / 800)
+    found = coverages((rotation * np.array(values)) @ rotation.T, sd, caution, 200)
+    assert found.mean() + 5.0 * found.std() / np.sqrt(len(found)) > 0.93
+
+
+def test_weights_by_the_inverse_length_cover_exactly_where_noise_is_small() -> None:
+    """``2 z phi(z) (1 + w) r^2`` more than the level, as ``Caution`` says."""
+    r, z = 0.12, 1.959964
+    unit = 2.0 * z * np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi) * r**2
+    for power in (-1.0, 1.0):
+        found = coverages(np.eye(1) * (1.0 - LAM), r, replace(LIKELIHOOD, power=power), 500)
+        error = 5.0 * found.std() / np.sqrt(len(found))
+        # half a unit for what is of fourth order, and for 64 plausible matrices
+        assert abs(found.mean() - 0.95 - (1.0 + power) * unit) < error + 0.5 * unit
+        assert error + 0.5 * unit < 3.0 * unit
 
 
 def test_floored_is_the_nearest_matrix() -> None:
