@@ -238,7 +238,7 @@ def refuse_unsuited(model: object) -> None:
     A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
     which component a row belongs to was learned from the rows.
     """
-    linear = isinstance(model, LogisticRegression | LinearSVC) and model.features_are_columns
+    linear = isinstance(model, LogisticRegression | LinearSVC)
     if isinstance(model, PrivateLinearRegressor):
         raise DeclarationError(
             f"There are no intervals for a regression yet, and {type(model).__name__} is one: they "
@@ -248,8 +248,13 @@ def refuse_unsuited(model: object) -> None:
         raise DeclarationError(
             f"There are no intervals for {type(model).__name__}: they are for "
             "LogisticRegression, LinearSVC and LargeMarginGaussian, whose coefficients are numbers "
-            "about the columns or their products; use standardize=None or 'private' "
-            "(privet train --standardize none), no feature map."
+            "about the columns or their products."
+        )
+    if isinstance(model, LogisticRegression | LinearSVC) and not model.features_are_columns:
+        raise DeclarationError(
+            f"There are no intervals for this {type(model).__name__}: rows at norm 1, whitened "
+            "rows and feature maps leave no coefficient that is the effect of a column. Use "
+            "standardize=None or 'private' (privet train --standardize none) and no feature map."
         )
     if linear and getattr(model, "center", None) is not None:
         raise DeclarationError(

@@ -25,6 +25,7 @@ from privet import (
 )
 from privet.errors import BudgetExceeded, DataError, DeclarationError, InfeasibleBudget
 from privet.inference import confidence
+from privet.inference.budget_shares import moments_for
 from privet.inference.files import load_intervals
 from privet.inference.uncertainty import WiderUncertainty
 from privet.kernels import KernelSVC
@@ -135,7 +136,7 @@ def test_the_release_hides_which_neighbor_it_came_from() -> None:
     model = LogisticRegression(5.0, regularization=1.0, fit_intercept=False).fit(x, y)
     k, traces = 400, []
     about = confidence.released_model(model)
-    moments = confidence.moments_for(about.design.risk, PureDP(0.5), None, model)
+    moments = moments_for(about.design.risk, PureDP(0.5), None, model)
     design = moments.design(20, 2)
     for rows in (model.revisit(x, y).rows, model.revisit(other, y).rows):
         released = (moments.run(rows, about.theta, design) for _ in range(k))
@@ -235,7 +236,7 @@ def test_an_unproved_fit_is_stamped_too() -> None:
     model = LinearSVC(0.5, insecure_seed=3).fit(x, y)
     assert not model.guarantee_.private
     about = confidence.released_model(model)
-    moments = confidence.moments_for(about.design.risk, PureDP(1.0), None, model)
+    moments = moments_for(about.design.risk, PureDP(1.0), None, model)
     event = moments.design(300, 4).event
     assert not event.private
     assert "seed" in event.why_not_private
@@ -342,3 +343,15 @@ def test_ledgers_and_words(ledger: Ledger, tmp_path: Path) -> None:
     plain, _, _ = fitted()
     with pytest.raises(DeclarationError, match="no ledger"):
         confidence_intervals(plain, x, y, budget=ZCDP(0.1), dataset="people")
+
+
+@pytest.mark.parametrize("standardize", ["unit", "whiten"])
+def test_rows_at_norm_one_are_refused_by_their_own_name(standardize: Any) -> None:
+    x, y = table(n=2000, d=2)
+    model = LogisticRegression(ZCDP(1.0), standardize=standardize)
+    for refused in (
+        lambda: confidence_intervals(model.fit(x, y), x, y, budget=ZCDP(1.0)),
+        lambda: fit_with_intervals(model, x, y, budget=ZCDP(1.0)),
+    ):
+        with pytest.raises(DeclarationError, match=r"this LogisticRegression.*'private'"):
+            refused()
