@@ -11,11 +11,12 @@ standard deviation ``r`` relative to that curvature, lengths grow by about
 
     1 + g p r^2,   and never beyond what the regularizer alone allows
 
-with ``g = 1/4`` for log-likelihoods and 1/2 for other losses (``uncertainty.Caution``), read off a
-few settings (``reproduce/interval_grid.py``). Two things follow from it:
-the fit's share of one budget, for the shortest intervals, and a refusal where noise would make them
-more than ``MOST_WIDENING`` times longer than an exact matrix would, or be ``MOST_NOISE`` times the
-curvature. What the table then really has is judged by the released matrices (``plausible``).
+with ``g = 1/2``, or 1/4 for log-likelihoods whose curvature is clear of the noise
+(``uncertainty.Caution``), read off a few settings (``reproduce/interval_grid.py``). Two things
+follow from it: the fit's share of one budget, for the shortest intervals, and a refusal where noise
+would make them more than ``MOST_WIDENING`` times longer than an exact matrix would, or be
+``MOST_NOISE`` times the curvature. What the table then really has is judged by the released
+matrices (``plausible``).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from privet.errors import DeclarationError, InfeasibleBudget
+from privet.inference.uncertainty import LIKELIHOOD
 from privet.losses import Logistic, Loss, Softmax
 from privet.losses.weighted import Weighted
 from privet.mechanisms import Design
@@ -89,7 +91,8 @@ def prediction(
     shape = np.geomspace(1.0, spread, side)
     shape *= SMALL / shape.mean()
     lam, curvature = risk.regularization, typical(fit).curvature * shape
-    growth = 1.0 + _growth(risk.loss) * side * (noise / (lam + curvature)) ** 2
+    ratio = noise / (lam + curvature)
+    growth = 1.0 + np.where(ratio < _clear(risk.loss), 0.25, 0.5) * side * ratio**2
     widenings = np.minimum(growth, 1.0 + curvature / lam)
     sampling = gradient_sd(risk, fit.m) ** 2 * shape / fit.n
     in_fit = fit.main.coordinate_sd**2
@@ -101,9 +104,10 @@ def prediction(
     return Prediction(half_width, float(widenings.mean()), noise / (lam + typical(fit).curvature))
 
 
-def _growth(loss: Loss) -> float:
+def _clear(loss: Loss) -> float:
+    """Up to where noise in the curvature of a log-likelihood costs less; 0 for other losses."""
     plain = loss.base if isinstance(loss, Weighted) else loss
-    return 0.25 if isinstance(plain, Logistic | Softmax) else 0.5
+    return 1.0 / LIKELIHOOD.clear_sds if isinstance(plain, Logistic | Softmax) else 0.0
 
 
 def refuse_useless(
