@@ -28,10 +28,10 @@ STEPS = 72
 
 
 @contextmanager
-def precision() -> Iterator[None]:
+def precision(bits: int = PRECISION) -> Iterator[None]:
     """Work with enough bits that only what is really close stays undecided."""
     before = ctx.prec
-    ctx.prec = PRECISION
+    ctx.prec = bits
     try:
         yield
     finally:

@@ -17,10 +17,19 @@ import math
 from collections.abc import Callable
 from itertools import pairwise
 
-from privet.certificate.balls import Ball, ball, gaussian_delta, larger, normal_tail, smaller
+from privet.certificate.balls import (
+    Ball,
+    ball,
+    gaussian_delta,
+    larger,
+    normal_tail,
+    precision,
+    smaller,
+)
 
 POINTS = 240  # on each curve
 FARTHEST = 300.0  # epsilons beyond are not looked at
+BITS = 96  # of the many comparisons: the calibration leaves a part in 10^10
 Tangent = tuple[Ball, Ball, Ball, Ball]
 Curve = Callable[[float], tuple[Ball, Ball]]
 
@@ -32,8 +41,9 @@ def is_dominated(mu: Ball, shift: Ball, k: Ball, *, logistic: bool) -> bool:
     last = _last(mu, shift, k, logistic=logistic)
     if not last < FARTHEST:
         return False
-    found = [_point(*pair) for pair in _chosen(shift, k, last, POINTS, logistic=logistic)]
-    return bool(found[-1][0] >= last.exp() and found[0][0] <= 1 and _below(mu, found))
+    with precision(BITS):
+        found = [_point(*pair) for pair in _chosen(shift, k, last, POINTS, logistic=logistic)]
+        return bool(found[-1][0] >= last.exp() and found[0][0] <= 1 and _below(mu, found))
 
 
 def _last(mu: Ball, shift: Ball, k: Ball, *, logistic: bool) -> Ball:
@@ -63,6 +73,7 @@ def _prices(a: Ball, k: Ball, *, logistic: bool) -> tuple[Ball, Ball]:
 def _curves(shift: Ball, k: Ball, *, logistic: bool) -> list[Curve]:
     """Epsilon and a bound on the profile there: steps 15, 16 and 14."""
     half, eighth = shift / 2, shift**2 / 8
+    at_zero = gaussian_delta(half, ball(0))
 
     def price(a: Ball) -> Ball:
         return _prices(a, k, logistic=logistic)[1]
@@ -85,7 +96,7 @@ def _curves(shift: Ball, k: Ball, *, logistic: bool) -> list[Curve]:
 
     def alone(place: float) -> tuple[Ball, Ball]:
         e = ball(place)
-        return e, gaussian_delta(half, e) + e.exp() * gaussian_delta(half, ball(0))
+        return e, gaussian_delta(half, e) + e.exp() * at_zero
 
     return [together, turned, alone]
 
