@@ -13,7 +13,7 @@ from flint import arb_mat
 from privet.certificate.balls import Ball, ball, larger, ratio, smaller, total
 from privet.certificate.declared_rows import recorded_loss
 from privet.certificate.file_facts import FileFacts, Record
-from privet.certificate.loss_bounds import RowLoss
+from privet.certificate.loss_bounds import START, RowLoss
 from privet.certificate.verdicts import Number, Undecided, at_least, stated
 
 CELLS = 256
@@ -114,7 +114,30 @@ def _joint_huber(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
     return ((eta * t) ** 2 * (C * C + C - 2) + ball(C * (C - 1)) ** 2).sqrt()
 
 
+def _knee(loss: RowLoss, reach: Ball) -> Ball:
+    """The largest slope of a residual: at the knee, or where residuals end."""
+    return smaller(ball(loss.h), reach + 1)
+
+
+def _rates(reach: Ball) -> tuple[Ball, Ball]:
+    """The smallest and the largest rate in units of the declared one, from a quarter of it."""
+    least, most = (ratio(*START) * (side * reach).exp() for side in (-1, 1))
+    return least, smaller(most, ball(1))
+
+
+def _huber_residual(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    return (eta * eta + _knee(loss, reach) ** 4).sqrt()
+
+
+def _poisson_rate(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    """Curvature ``r`` and slope ``max(r, 1 - r)``: convex in ``r``, so at an end."""
+    one, two = (((eta * r) ** 2 + larger(r, 1 - r) ** 4).sqrt() for r in _rates(reach))
+    return larger(one, two)
+
+
 BOUNDS = {
+    "huber_residual": _huber_residual,
+    "poisson_rate": _poisson_rate,
     "logistic": _logistic,
     "huber": _huber,
     "smooth_hinge": _smooth,
@@ -172,7 +195,18 @@ def _joint_huber_trace(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
     return (C - 1) * (2 * eta * t + C)
 
 
+def _huber_residual_trace(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    return eta + _knee(loss, reach) ** 2
+
+
+def _poisson_rate_trace(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
+    one, two = (eta * r + larger(r, 1 - r) ** 2 for r in _rates(reach))
+    return larger(one, two)
+
+
 TRACES = {
+    "huber_residual": _huber_residual_trace,
+    "poisson_rate": _poisson_rate_trace,
     "logistic": _logistic_trace,
     "huber": _huber_trace,
     "smooth_hinge": _smooth_trace,

@@ -25,6 +25,7 @@ from privet.inference.mixture import confidence_level
 from privet.inference.released_model import (
     NamedDirections,
     ReleasedModel,
+    refuse_other_noise,
     refuse_unsuited,
     released_model,
 )
@@ -68,7 +69,7 @@ def confidence_intervals(
 
     Parameters
     ----------
-    model : LogisticRegression, LinearSVC or LargeMarginGaussian
+    model : a linear classifier, LargeMarginGaussian or a regression
         A fitted model.
     X, y : table and labels
         The rows that the model was trained on; that they are is the caller's word. A model that
@@ -226,7 +227,7 @@ def fit_with_intervals(
 
     Parameters
     ----------
-    model : LogisticRegression, LinearSVC or LargeMarginGaussian
+    model : a linear classifier, LargeMarginGaussian or a regression
         What to fit; its own ``budget`` plays no part.
     X, y : table and labels
         The rows to train on.
@@ -251,6 +252,7 @@ def fit_with_intervals(
     model, X, y, whole = _by_schema(model, X, y, asked, schema)
     prepared = prepared_intervals(model, X, y, whole, share)
     fit, moments = prepared.fit, prepared.moments
+    refuse_other_noise(fit.planned.mechanism.name)
     group = 1 if schema is None else schema.group_size
     refuse_useless(moments, fit.design, level, fit.curvature_spread, group)
     design = moments.design(fit.design.n, fit.design.m)

@@ -19,15 +19,16 @@ from privet._types import Array
 from privet.errors import DataError, DeclarationError
 from privet.inference.uncertainty import ANY_LOSS, LIKELIHOOD, Caution, FitNoise
 from privet.losses.multiclass import sum_zero_basis
-from privet.mechanisms import Design
+from privet.mechanisms import MECHANISMS, Design
 from privet.models import (
     LargeMarginGaussian,
     LinearSVC,
     LogisticRegression,
+    PoissonRegressor,
     PrivateLinearClassifier,
-    PrivateLinearRegressor,
     Released,
 )
+from privet.models.regression import RobustRegressor
 from privet.models.row_wise import Trainable
 from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
@@ -123,7 +124,8 @@ class ParameterLayout:
             changes = np.concatenate([np.pad(changes, ((0, 0), (0, 1))), baseline])
             names, units, stretch = [*names, "(baseline)"], [*units, ""], [*stretch, 1.0]
         scores = range(len(self.scores))
-        last = len(scores) > 1 or self.classes[-1] == str((schema.classes or ("",))[-1])
+        known = self.classes if len(scores) == 1 else ()
+        last = not known or known[-1] == str((schema.classes or ("",))[-1])
         sign, target = (1.0, self.target()) if last else (-1.0, self.target(0))
         return NamedDirections(
             tuple(self._of(name, score) for score in scores for name in names),
@@ -195,12 +197,13 @@ class ParameterLayout:
 
     def target(self, index: int = -1) -> str:
         """What the numbers are changes of; of two classes, the one with this index."""
-        return self.kind if len(self.scores) > 1 else f"{self.kind} of {self.classes[index]}"
+        alone = len(self.scores) > 1 or not self.classes  # of classes, or of a number
+        return self.kind if alone else f"{self.kind} of {self.classes[index]}"
 
 
 def shown_scores(family: str, classes: int, reduced: int) -> Array:
     """The scores that a model shows, as combinations of the reduced ones."""
-    if family == "margin":
+    if family in ("margin", "residual"):
         return np.ones((1, 1))
     basis = sum_zero_basis(classes)
     if basis.shape[1] != reduced:
@@ -238,19 +241,16 @@ def refuse_unsuited(model: object) -> None:
     A mixture's are not: a class's score is a maximum or a log-sum-exp over its components, and
     which component a row belongs to was learned from the rows.
     """
-    linear = isinstance(model, LogisticRegression | LinearSVC)
-    if isinstance(model, PrivateLinearRegressor):
-        raise DeclarationError(
-            f"There are no intervals for a regression yet, and {type(model).__name__} is one: they "
-            "are for classifiers. See docs/regression.md."
-        )
+    suited = LogisticRegression | LinearSVC | RobustRegressor | PoissonRegressor
+    linear = isinstance(model, suited)
     if not linear and not isinstance(model, LargeMarginGaussian):
         raise DeclarationError(
             f"There are no intervals for {type(model).__name__}: they are for "
-            "LogisticRegression, LinearSVC and LargeMarginGaussian, whose coefficients are numbers "
-            "about the columns or their products."
+            "LogisticRegression, LinearSVC, LargeMarginGaussian, LinearRegression, HuberRegressor "
+            "and PoissonRegressor, whose coefficients are numbers about the columns or their "
+            "products."
         )
-    if isinstance(model, LogisticRegression | LinearSVC) and not model.features_are_columns:
+    if isinstance(model, suited) and not model.features_are_columns:
         raise DeclarationError(
             f"There are no intervals for this {type(model).__name__}: rows at norm 1, whitened "
             "rows and feature maps leave no coefficient that is the effect of a column. Use "
@@ -268,34 +268,40 @@ def refuse_unsuited(model: object) -> None:
         )
 
 
+def refuse_other_noise(made: str) -> None:
+    """Refuse a mechanism whose noise has no known law in the coefficients."""
+    if made not in MECHANISMS:
+        raise DeclarationError(
+            f"There are no intervals for a model by {made!r}: they are for output and "
+            "objective perturbation, whose noise has a known law in the coefficients. Fit with "
+            "mechanism='objective'."
+        )
+
+
 def released_model(model: Trainable) -> ReleasedModel:
     """The public side of a fitted model; refuses a model that cannot have intervals."""
     refuse_unsuited(model)
     released = Released.of(cast(PrivateLinearClassifier, model))
-    if not released.is_one_fit:
-        made = released.guarantee.event.mechanism
-        raise DeclarationError(
-            f"There are no intervals for a model by {made!r}: they are for output and "
-            "objective perturbation, whose noise has a known law in the coefficients."
-        )
+    event = released.guarantee.event
+    refuse_other_noise(released.fit.mechanism if released.is_one_fit else event.mechanism)
     if released.design.center is not None:
         raise DeclarationError(
             "There are no intervals for a ridge that is not centered at zero: their target would "
             "be the minimizer with that ridge. Fit without a center."
         )
     layout = layout_of(released)
-    return ReleasedModel(released, layout.parameters(released.coef, released.intercept), layout)
+    return ReleasedModel(released, layout.parameters(released.coef, released.moved), layout)
 
 
 def layout_of(released: Released) -> ParameterLayout:
     """Names and shapes of a fitted model's parameters."""
-    loss, view = released.loss, released.view
+    loss, view, numbers = released.loss, released.view, released.model.predicts_numbers
     return ParameterLayout(
-        scores=shown_scores(loss.family, loss.classes, loss.scores),
+        scores=released.unit * shown_scores(loss.family, loss.classes, loss.scores),
         columns=tuple(released.terms(released.columns)),
         bound=view.bound,
         constant=view.constant,
-        classes=tuple(map(str, released.classes)),
+        classes=() if numbers else tuple(map(str, released.classes)),
         kind=released.kind,
         inputs=released.inputs,
         steps=tuple(released.steps.tolist()),

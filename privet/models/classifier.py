@@ -74,12 +74,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         return {"classes": schema_classes(self.classes, schema)}
 
     def _assumptions(self) -> tuple[str, ...]:
-        named = " and the columns' names" if hasattr(self, "feature_names_in_") else ""
-        told = [f"the number of rows and columns{named}"]
-        if self.standardize == "private":
-            told.append("each column's range, clipped to the declared column_bounds")
-        told += self._told_features()
-        told += self._told_public()
+        told = [*self._told_table(), *self._told_public()]
         told.append(told_classes(self.classes))
         if self.class_weight is not None:
             told.append("the class weights")

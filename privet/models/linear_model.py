@@ -187,6 +187,14 @@ class PrivateLinearModel(Displayed, InformedModel):
             self.coef_ = np.ascontiguousarray(weights)
             self.intercept_ = np.zeros(len(weights))
 
+    def _told_table(self) -> list[str]:
+        """What a guarantee relies on about the table, whatever is predicted from it."""
+        named = " and the columns' names" if hasattr(self, "feature_names_in_") else ""
+        told = [f"the number of rows and columns{named}"]
+        if self.standardize == "private":
+            told.append("each column's range, clipped to the declared column_bounds")
+        return [*told, *self._told_features()]
+
     @abstractmethod
     def _assumptions(self) -> tuple[str, ...]:
         """What the guarantee relies upon, in words."""
@@ -210,6 +218,21 @@ class PrivateLinearModel(Displayed, InformedModel):
         return view.scores(data, self.coef_, self.intercept_)
 
     # -- schemas and files ---------------------------------------------------------------------
+
+    def preparation(self, n: int, d: int) -> Standardize | None:
+        """How ``n`` rows of ``d`` encoded columns are prepared where that is left to Privet.
+
+        Parameters
+        ----------
+        n, d : int
+            Rows and columns of the table.
+
+        Returns
+        -------
+        None
+            Not at all; a classifier has a public rule.
+        """
+        return None
 
     @abstractmethod
     def _schema_label(self, schema: Schema) -> dict[str, Any]:

@@ -16,7 +16,7 @@ regularization; where noise is small the exact minimum is better. Measured in
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Protocol
 
 from sklearn.base import clone
 
@@ -25,7 +25,7 @@ from privet.mechanisms.shaped import size_in_span
 from privet.models.featured import FULL_LENGTH, Standardize
 from privet.models.inputs import declared_classes
 from privet.models.whiten import worth_whitening
-from privet.privacy.budget import as_budget
+from privet.privacy.budget import Budget, as_budget
 
 #: What whitening is worth: about as much as noise smaller by this factor.
 GAIN = 1.5
@@ -46,7 +46,23 @@ def typical_length(domain: Domain) -> float:
     return math.sqrt(typical / largest)
 
 
-def preparation_for(model: Any, n: int, d: int) -> Standardize | None:
+class Preparable(Protocol):
+    """What the rule asks of a model; the models themselves import this file."""
+
+    budget: Budget | float
+    classes: Any
+    mechanism: str
+    noise: str
+    regularization: float | str
+    standardize: Standardize | None
+    fit_intercept: bool
+    center: Any
+    public_rows: Any
+
+    def _domain(self) -> Domain | None: ...
+
+
+def preparation_for(model: Preparable, n: int, d: int) -> Standardize | None:
     """The preparation with the least noise for what a row then pulls; from declarations."""
     domain, budget = model._domain(), as_budget(model.budget)
     if domain is None and not budget.allows_gaussian:
@@ -60,7 +76,7 @@ def preparation_for(model: Any, n: int, d: int) -> Standardize | None:
     return min(found, key=lambda way: found[way])
 
 
-def mechanism_for(model: Any, n: int, d: int) -> str:
+def mechanism_for(model: Preparable, n: int, d: int) -> str:
     """Where the noise goes, for rows that are prepared as ``model.standardize`` says."""
     way = model.standardize
     known = model.center is not None or model.public_rows is not None
@@ -71,7 +87,7 @@ def mechanism_for(model: Any, n: int, d: int) -> str:
     return "gradient" if _noise(model, "unit", n, d) > limit * n else "objective"
 
 
-def _noise(model: Any, way: Standardize | None, n: int, d: int) -> float:
+def _noise(model: Preparable, way: Standardize | None, n: int, d: int) -> float:
     """The size of the noise of a fit to rows that are prepared in one way."""
     options: dict[str, Any] = {"standardize": way} | ({} if way is None else {"domain": None})
     if model.mechanism == "gradient":  # it has noise in many steps; compare as for one

@@ -311,6 +311,11 @@ class PoissonRegressor(PrivateLinearRegressor):
         """The logarithm of the rate at score zero."""
         return math.log(self._interval()[1]) + PoissonRate().start
 
+    @property
+    def score_words(self) -> str:
+        """What a score is, in words for intervals."""
+        return f"logarithm of the rate over {math.exp(self._start()):g}"
+
     def predict(self, X: ArrayLike) -> Array:
         """The predicted rate of each row, at most the declared largest.
 

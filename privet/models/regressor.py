@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,6 +67,16 @@ class Shares:
         half = self.high / 2.0 - self.low / 2.0  # an interval of any width is halved first
         shares = (np.clip(values, self.low, self.high) / 2.0 - self.low / 2.0) / half
         return np.asarray(np.clip(shares, 0.0, 1.0))
+
+
+def _refuse_gaps(targets: NDArray[Any]) -> None:
+    if isinstance(targets, StreamedLabels):  # a schema has made numbers of them
+        return
+    if targets.dtype.kind not in "biuf" or not np.isfinite(targets).all():
+        raise DataError(
+            "The targets must be finite numbers. Leave out rows without a target by a rule "
+            "that does not look at them, or fill the gaps."
+        )
 
 
 class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
@@ -155,23 +165,28 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
         TrainingTable
         """
         table = super().read(X, y)
-        if isinstance(table.labels, StreamedLabels):  # a schema has made numbers of them
-            return table
-        if table.labels.dtype.kind not in "biuf" or not np.isfinite(table.labels).all():
-            raise DataError(
-                "The targets must be finite numbers. Leave out rows without a target by a rule "
-                "that does not look at them, or fill the gaps."
-            )
+        _refuse_gaps(table.labels)
         return table
 
+    def revisit(self, X: Any, y: Any) -> Fit[Self]:
+        """The rows of a fitted model again; targets must be finite numbers.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+
+        Returns
+        -------
+        Fit
+        """
+        again = super().revisit(X, y)
+        _refuse_gaps(again.table.labels)
+        return again
+
     def _assumptions(self) -> tuple[str, ...]:
-        named = " and the columns' names" if hasattr(self, "feature_names_in_") else ""
-        told = [f"the number of rows and columns{named}"]
-        if self.standardize == "private":
-            told.append("each column's range, clipped to the declared column_bounds")
         low, high = self._interval()
         target = f"the target's interval, from {low:g} to {high:g}; values outside are clipped"
-        return (*told, *self._told_features(), target)
+        return (*self._told_table(), target)
 
     # -- releasing -----------------------------------------------------------------------------
 
@@ -191,6 +206,11 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
         """The prediction at score zero: the middle of the interval."""
         low, high = self._interval()
         return float(low / 2.0 + high / 2.0)
+
+    @property
+    def score_words(self) -> str:
+        """What a score is, in words for intervals."""
+        return f"prediction less {self._start():g}"
 
     # -- predicting ----------------------------------------------------------------------------
 
@@ -228,20 +248,6 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
         return float(super().score(X, y, sample_weight))
 
     # -- schemas -------------------------------------------------------------------------------
-
-    def preparation(self, n: int, d: int) -> Standardize | None:
-        """How encoded columns are prepared where that is left to Privet: not at all.
-
-        Parameters
-        ----------
-        n, d : int
-            Rows and columns of the table.
-
-        Returns
-        -------
-        None
-        """
-        return None
 
     def _schema_label(self, schema: Schema) -> dict[str, Any]:
         bounds = schema.target_bounds

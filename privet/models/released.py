@@ -23,6 +23,7 @@ from privet.mechanisms.trainer import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.inputs import class_weights
 from privet.models.raw_tables import carried
+from privet.models.regressor import PrivateLinearRegressor
 from privet.models.row_view import RowView
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.kinds import FitEvent, fit_part
@@ -31,11 +32,11 @@ from privet.schema import Schema
 
 @dataclass(frozen=True)
 class Released:
-    """What a fitted linear, Gaussian or kernel classifier released, and what is public about it.
+    """What a fitted linear, Gaussian or kernel model released, and what is public about it.
 
     Attributes
     ----------
-    model : PrivateLinearClassifier
+    model : PrivateLinearClassifier or PrivateLinearRegressor
         The fitted model itself, to predict with.
     coef, intercept : array
         The released parameters, as ``coef_`` and ``intercept_``.
@@ -53,7 +54,7 @@ class Released:
         The declarations that the model carries.
     """
 
-    model: PrivateLinearClassifier
+    model: PrivateLinearClassifier | PrivateLinearRegressor
     coef: Array
     intercept: Array
     classes: NDArray[np.generic]
@@ -64,13 +65,8 @@ class Released:
     schema: Schema | None
 
     @classmethod
-    def of(cls, model: PrivateLinearClassifier) -> Released:
+    def of(cls, model: PrivateLinearClassifier | PrivateLinearRegressor) -> Released:
         """What ``model`` released; refused unless it is fitted."""
-        if model.predicts_numbers:
-            raise DeclarationError(
-                f"A {type(model).__name__} has no intervals and no pages yet: its coefficients and "
-                "its statement are what is known of it."
-            )
         check_is_fitted(model, "guarantee_")
         inputs = int(model.n_features_in_)
         return cls(
@@ -116,7 +112,21 @@ class Released:
     @property
     def kind(self) -> str:
         """What a score is: log-odds where the model has probabilities."""
+        if isinstance(self.model, PrivateLinearRegressor):
+            return self.model.score_words
         return "log-odds" if hasattr(self.model, "predict_proba") else "score"
+
+    @property
+    def unit(self) -> float:
+        """What one unit of the loss's score is in the units of ``coef``: half an interval."""
+        return self.model._unit() if isinstance(self.model, PrivateLinearRegressor) else 1.0
+
+    @property
+    def moved(self) -> Array:
+        """The intercept as the loss sees it: a regression starts from the middle of its bounds."""
+        if isinstance(self.model, PrivateLinearRegressor):
+            return np.asarray(self.intercept - self.model._start())
+        return self.intercept
 
     @property
     def standardized(self) -> bool:

@@ -60,6 +60,11 @@ class ReportedModel:
 
     @cached_property
     def _own(self) -> ReleasedModel:
+        if self.model.predicts_numbers:
+            raise DeclarationError(
+                f"A {type(self.model).__name__} has no page yet: its statement, its evaluation and "
+                "its intervals are what there is of it."
+            )
         return ReleasedModel.of(self.model)
 
     @cached_property

@@ -74,8 +74,14 @@ def test_what_is_for_classifiers_says_so(folder: Path) -> None:
     misused(run("tune", "--epsilon", "1", "--model", "poisson"), "privet tune is for classifiers")
     export = run("export", folder / "linear", "--to", "sklearn", "--out", folder / "plain")
     refused(export, "linear classifiers", "MLflow")
-    names = (folder / "linear", folder / "people.csv")
-    refused(run("intervals", *names, "--epsilon", "1"), "no intervals for a regression")
+
+
+def test_intervals_are_in_the_units_of_the_target(folder: Path) -> None:
+    train(folder, "huber", "--rho", "20")
+    names = (folder / "huber", folder / "people.csv")
+    found = run("intervals", *names, "--rho", "20", "--out", folder / "i.json", "--no-look")
+    assert found.exit_code == 0, found.output
+    assert "prediction less 15" in " ".join(found.output.split())
 
 
 def test_a_table_is_not_called_a_damaged_file(folder: Path) -> None:
