@@ -54,6 +54,7 @@ DECLARE
   loss FLOAT8[];
   rho FLOAT8[];
   mu FLOAT8[];
+  kinds TEXT[];
   pure FLOAT8;
   concentrated FLOAT8;
 BEGIN
@@ -61,25 +62,27 @@ BEGIN
       'Infinity')), array_agg(coalesce(CASE read.kind WHEN 'pure' THEN read.loss ^ 2 / 2
       WHEN 'objective_gaussian' THEN read.shift ^ 2 / 2 ELSE read.rho END, 'Infinity')),
       array_agg(coalesce(CASE read.kind WHEN 'gaussian' THEN sqrt(2 * read.rho) + 3 * read.slack
-        * (1 + sqrt(2 * read.rho) * exp(least(read.rho / 4, 600))) END, 'Infinity'))
-    INTO loss, rho, mu
+        * (1 + sqrt(2 * read.rho) * exp(least(read.rho / 4, 600))) END, 'Infinity')),
+      array_agg(read.kind)
+    INTO loss, rho, mu, kinds
     FROM (SELECT curve->>'kind' AS kind, @.privet_real(curve->'loss') AS loss,
       @.privet_real(curve->'rho') AS rho, @.privet_real(curve->'shift') AS shift,
       coalesce(@.privet_real(curve->'slack'), 0) AS slack
       FROM jsonb_array_elements(event->'curves') curve) read;
-  SELECT sum(each) INTO pure FROM unnest(loss) each;
-  SELECT sum(each) INTO concentrated FROM unnest(rho) each;
+  SELECT greatest(sum(each), CASE claim->>'kind' WHEN 'pure'
+    THEN @.privet_real(claim->'epsilon') END) INTO pure FROM unnest(loss) each;
+  SELECT greatest(sum(each), @.privet_real(claim->'rho')) INTO concentrated FROM unnest(rho) each;
   IF width = 1 THEN  -- the square of a pure loss's mu is more than both; most have no mu
     RETURN ARRAY[(SELECT sum(CASE WHEN one < 'Infinity' THEN least(one ^ 2, 4 * one)
       ELSE other ^ 2 END) * k ^ 2 FROM unnest(loss, mu) both_of (one, other))];
   ELSIF width = 2 THEN
     RETURN CASE WHEN claim ? 'delta' THEN ARRAY[k * @.privet_real(claim->'epsilon'),
-      k * @.privet_real(claim->'delta')] ELSE ARRAY[k * pure, 0] END;
+      @.privet_real(claim->'delta') * (SELECT sum(exp(least(row * @.privet_real(claim->'epsilon'),
+        300))) FROM generate_series(0, least(k, 1000)::int - 1) row)] ELSE ARRAY[k * pure, 0] END;
   END IF;
   RETURN ARRAY[k * pure, k ^ 2 * concentrated] || ARRAY(
-    SELECT CASE WHEN k = 1 THEN (SELECT sum(CASE WHEN one < 'Infinity'
-        THEN least(@.privet_renyi(one, a), a * other) ELSE a * other END)
-        FROM unnest(loss, rho) both_of (one, other))
+    SELECT CASE WHEN k = 1 THEN (SELECT sum(least(a * other, CASE WHEN kind <> 'pure' THEN one
+        ELSE @.privet_renyi(one, a) END)) FROM unnest(loss, rho, kinds) all_of (one, other, kind))
       WHEN pure < 'Infinity' THEN least(k ^ 2 * concentrated * a, @.privet_renyi(k * pure, a))
       ELSE k ^ 2 * concentrated * a END
     FROM unnest(ARRAY[@orders@]::float8[]) WITH ORDINALITY orders (a, number) ORDER BY number);

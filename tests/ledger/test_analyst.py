@@ -95,6 +95,20 @@ FORGED = {
     "an epsilon with less than its delta": Forged(
         ApproxDP(1.0, 1e-6), '["0.5","0.0000001"]', APPROX
     ),
+    "a delta for three rows of a person that does not grow": Forged(
+        ApproxDP(9.0, 1e-4), '["1.5","0.000003"]', APPROX, terms=(None, 3)
+    ),
+    "a claim of which persons pay the curve alone": Forged(
+        ApproxDP(9.0, 1e-4),
+        columns("null", '"4.5"', '"0.01"'),
+        event(ZCDP(0.5), (GaussianCurve(1e-6),)),
+        terms=(None, 3),
+    ),
+    "a choice with the Renyi curve of a pure release": Forged(
+        ApproxDP(3.0, 1e-6),
+        columns("null", '"1"', '"0.00005"'),
+        event(ZCDP(1.0), (ConcentratedCurve(1.0, 1e-4),)),
+    ),
     # -- the cap
     "sums of epsilon and delta under a cap in rho": Forged(
         ZCDP(1.0), '["50","0"]', pure_event(50.0)
