@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
 
-CHECKED_ENTRIES = 1 << 14  # looked at one by one: copies that fit the first-level cache
+CHECKED_ENTRIES = 1 << 16  # looked at one by one: copies that fit the second-level cache
 # Rows this many bounds long are written anew: a factor on them would come too late, after a
 # product that single precision (and, much further out, double precision) cannot hold.
 FAR = 2.0**30
@@ -38,10 +38,7 @@ def in_ball(x: Any, norm_bound: float) -> tuple[Any, Array | None]:
     """
     if not 1e-100 <= norm_bound <= 1e100:  # also not a number: nothing would be clipped
         raise DeclarationError("norm_bound must be between 1e-100 and 1e100.")
-    refuse_infinite(x)
-    x = _flushed(x)
-    with np.errstate(over="ignore"):
-        squares = squared_norms(x)
+    x, squares = _measured(x)
     far = ~(squares <= (FAR * norm_bound) ** 2)
     aim = norm_bound * (1.0 - (x.shape[1] + 16) * 2.0**-53)
     if bool(far.any()):
@@ -52,6 +49,27 @@ def in_ball(x: Any, norm_bound: float) -> tuple[Any, Array | None]:
         return x, None
     norms = np.sqrt(squares)
     return x, np.where(norms > norm_bound, aim / np.maximum(norms, norm_bound), 1.0)
+
+
+def _measured(x: Any) -> tuple[Any, Array]:
+    """The table without subnormal entries, and its squared norms; NaN and infinity are refused.
+
+    A dense table is looked at once, in parts that fit the cache: tables that are read in parts are
+    looked at in every pass. NaN and infinity leave no finite square.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(x):
+            refuse_infinite(x)
+            flushed = _flushed(x)
+            return flushed, squared_norms(flushed)
+        seen = [(has_subnormals(part), squared_norms(part)) for part in _parts(x)]
+        squares = np.concatenate([found for _, found in seen]) if seen else np.zeros(0)
+        if not np.isfinite(squares).all():  # or a number whose square is too large
+            refuse_infinite(x)
+        if not any(subnormal for subnormal, _ in seen):
+            return x, squares
+        flushed = _flushed(x)
+        return flushed, squared_norms(flushed)
 
 
 def refuse_infinite(x: Any) -> None:
@@ -84,17 +102,24 @@ def _parts(values: NDArray[Any]) -> Any:
 def _flushed(x: Any) -> Any:
     """Subnormal entries as zeros; the same table where there are none."""
     values = _entries(x)
-    smallest = np.finfo(values.dtype).tiny
-    if not any(_has_subnormals(part, smallest) for part in _parts(values)):
+    if not any(has_subnormals(part) for part in _parts(values)):
         return x
+    smallest = np.finfo(values.dtype).tiny
     entries = np.where(np.abs(values) < smallest, values.dtype.type(0), values)
     return with_entries(x, entries) if sp.issparse(x) else entries
 
 
-def _has_subnormals(part: NDArray[Any], smallest: Any) -> bool:
-    sizes = np.abs(part)
-    small = sizes < smallest
-    return bool(small.any()) and bool((small & (sizes > 0)).any())
+def has_subnormals(part: NDArray[Any]) -> bool:
+    """Whether an entry's exponent is zero and the rest of it is not, by its bits.
+
+    They are shifted by the sign and lowered by one, which makes a zero the largest of all numbers:
+    rows of categories are mostly zeros.
+    """
+    word: Any = np.uint64 if part.dtype == np.float64 else np.uint32
+    normal = word(1) << word(np.finfo(part.dtype).nmant + 1)  # the smallest of them, so shifted
+    bits = np.ascontiguousarray(part).view(word) << word(1)
+    bits -= word(1)
+    return bool(bits.min(initial=normal) < normal - word(1))
 
 
 def squared_norms(x: Any) -> Array:

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._types import Codes, Flags
-from privet.errors import DataError, quietly
+from privet.errors import DataError, PrivetError, quietly
+from privet.rows.arrays import MOST_BLOCK_ROWS
 from privet.rows.blas import one_thread
 from privet.rows.digests import joint
 from privet.rows.engine import Compensated, Kernel, Rows
@@ -189,11 +190,11 @@ class Sums:
 
     def __call__(self, chunks: Iterable[Chunk]) -> list[Compensated]:
         """Compensated sums over all blocks of all chunks."""
-        return self.joined(self._one(chunk) for chunk in chunks)
+        return self.joined(self._one(*rows) for chunk in chunks for rows in _looked_at(chunk))
 
-    def _one(self, chunk: Chunk) -> list[Compensated]:
+    def _one(self, x: NDArray[Any], codes: NDArray[Any]) -> list[Compensated]:
         with quietly():
-            rows = self.view(chunk.x, chunk.codes)
+            rows = self.view(x, codes)
         rows = rows.rough() if self.rough else rows
         return rows.totals(self.kernel, *self.args)
 
@@ -206,6 +207,13 @@ class Sums:
             for total, part in zip(found, value, strict=True) if value else ():
                 total.merge(part)
         return found
+
+
+def _looked_at(chunk: Chunk) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """A few whole blocks at a time: rows are checked, and summed while they are in the cache."""
+    for start in range(0, len(chunk), MOST_BLOCK_ROWS):
+        rows = slice(start, start + MOST_BLOCK_ROWS)
+        yield chunk.x[rows], chunk.codes[rows]
 
 
 @dataclass(frozen=True)
@@ -281,5 +289,17 @@ def held(unit: Unit) -> HeldUnit:
     return HeldUnit(tuple(each.kept() for each in unit.chunks()), unit.start, unit.rows)
 
 
-#: For a worker of another process, which has no caller that holds BLAS to one thread.
-remote_answer = one_thread(answer)
+@one_thread
+def remote_answer(unit: Unit, job: Job) -> UnitAnswer:
+    """``answer`` in another process: its logs show an error's text, which may quote a row."""
+    try:
+        return answer(unit, job)
+    except PrivetError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    raise TaskFailed(kind)  # outside of the handler, which may quote a row
+
+
+class TaskFailed(RuntimeError):
+    """What a cluster's log shows of an error in a task: its kind."""

@@ -1,7 +1,8 @@
 """The same sums on a Dask cluster: a scheduler's address, a client, or workers started here.
 
 Units are read and encoded where the workers are, so the paths must be the same there. Where the
-whole table fits into the workers' memory, its chunks stay in it between passes. A pass is one round
+whole table fits into the workers' memory, its chunks stay in it between passes. The partitions of a
+Dask dataframe are computed once and stay on the workers as they are. A pass is one round
 trip: a task for each unit, then a tree of sums; the driver receives a few of them. A lost worker's
 units are read again by others, and each answer is taken once, by its place.
 """
@@ -9,11 +10,14 @@ units are read again by others, and each answer is taken once, by its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from privet.errors import DataError, MissingExtra, PrivetError
-from privet.rows.chunks import Job, Unit, UnitAnswer, held, joined, remote_answer
+from privet.rows.chunks import Chunk, Job, Unit, UnitAnswer, held, joined, remote_answer
+from privet.rows.cutting import Cutter
 from privet.rows.threads import Engine, usable_cores
+from privet.schema.tables import open_table
 
 #: Answers that are joined by one task: the tree of 10,000 units has three levels.
 FAN_IN = 16
@@ -23,6 +27,32 @@ LOST = (
     "The Dask cluster did not finish the pass ({kind}). Nothing was released; a charge to a "
     "ledger stands. Look at the workers' logs and start again."
 )
+
+
+@dataclass(frozen=True)
+class PartitionUnit(Unit):
+    """The rows of a Dask dataframe's partition, on the worker that has it."""
+
+    frame: Any = field(repr=False)
+    start: int
+    rows: int
+    cutter: Cutter
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, encoded anew."""
+        return self.cutter(open_table(self.frame).batches(self.cutter.names), self.start)
+
+
+def is_dask_frame(table: Any) -> bool:
+    """Whether a table is a Dask dataframe, without an import of Dask."""
+    return type(table).__module__.startswith("dask.") and hasattr(table, "to_delayed")
+
+
+def _without_rows(frame: Any) -> Any:
+    """A data frame with the columns of a Dask dataframe."""
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in frame.dtypes.items()})
 
 
 class DaskEngine(Engine):
@@ -54,6 +84,20 @@ class DaskEngine(Engine):
         self.persisted = needed <= MOST_OF_MEMORY * room
         return self._kept(held, units) if self.persisted else units
 
+    def partitioned(self, frame: Any, cutter: Cutter) -> tuple[list[Any], list[tuple[int, int]]]:
+        """Handles of a dataframe's partitions that have rows, and their places in the table."""
+        open_table(_without_rows(frame)).require(cutter.names)
+        futures = self.client.compute(frame[cutter.names].to_delayed())
+        counts = [self._submit(len, future) for future in futures]
+        handles, places, start = [], [], 0
+        for future, count in zip(futures, counts, strict=True):
+            rows = self._result(count)
+            if rows:
+                handles.append(self._submit(PartitionUnit, future, start, rows, cutter))
+                places.append((start, rows))
+            start += rows
+        return handles, places
+
     def run(self, handles: Sequence[Any], job: Job) -> Iterator[UnitAnswer]:
         """A task for each unit, then tasks that join them until few are left."""
         sent = self.client.scatter(job, broadcast=True, hash=False)
@@ -79,7 +123,7 @@ class DaskEngine(Engine):
         # pure=False: a key of its own, so that no earlier answer is mistaken for this one
         return self.client.submit(function, *args, pure=False)
 
-    def _result(self, future: Any) -> UnitAnswer:
+    def _result(self, future: Any) -> Any:
         """An answer; what a worker says of a row is not passed on, Privet's own errors are."""
         try:
             found = future.result()
@@ -88,5 +132,5 @@ class DaskEngine(Engine):
         except Exception as error:
             kind = type(error).__name__
         else:
-            return found  # type: ignore[no-any-return]
+            return found
         raise DataError(LOST.format(kind=kind))  # outside of the handler, which may quote a row

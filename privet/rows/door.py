@@ -19,6 +19,7 @@ import numpy as np
 from privet.errors import DataError, DeclarationError
 from privet.rows.chunks import Unit
 from privet.rows.cutting import Cutter
+from privet.rows.dask import DaskEngine, is_dask_frame
 from privet.rows.parquet import ENDINGS, open_parquet, parquet_paths, parquet_units
 from privet.rows.sequential import csv_paths, csv_units, frame_units
 from privet.rows.streamed import Source, StreamedLabels, StreamedTable
@@ -40,8 +41,8 @@ class RawStream:
 
     @property
     def path(self) -> Path | None:
-        """The file or folder, if it is one."""
-        return Path(self.table) if isinstance(self.table, str | Path) else None
+        """The file or folder, if it is one; workers may have another working directory."""
+        return Path(self.table).absolute() if isinstance(self.table, str | Path) else None
 
     @property
     def name(self) -> str:
@@ -67,12 +68,23 @@ class RawStream:
 
     def source(self, encoder: ChunkEncoder) -> Source:
         """The table in units, encoded where they are read."""
-        units, width = self._units(Cutter.of(encoder)), encoder.schema.width
+        cutter, width = Cutter.of(encoder), encoder.schema.width
+        if is_dask_frame(self.table):
+            if not isinstance(self.engine, DaskEngine):
+                raise DeclarationError("A Dask dataframe is read by stream(table, engine='dask').")
+            handles, found = self.engine.partitioned(self.table, cutter)
+            return Source(handles, tuple(found), width, self.engine)
+        units = self._units(cutter)
         places = tuple((unit.start, unit.rows) for unit in units)
         return Source(self.engine.placed(units, width), places, width, self.engine)
 
     def _units(self, cutter: Cutter) -> list[Unit]:
         path = self.path
+        if path is None and not self.engine.reads_here:
+            raise DeclarationError(
+                "A cluster reads files, or a Dask dataframe. A data frame, a DuckDB relation or a "
+                "Polars plan is computed in this process: use engine='threads', or write Parquet."
+            )
         if path is None:
             return frame_units(self.table, cutter)
         if not path.exists():
@@ -98,8 +110,8 @@ def stream(
 
     Parameters
     ----------
-    table : path, DuckDB relation, Polars lazy frame or data frame
-        A Parquet or CSV file, or a folder of them.
+    table : path, DuckDB relation, Polars lazy frame, data frame or Dask dataframe
+        A Parquet or CSV file, or a folder of them. A Dask dataframe goes with the engine "dask".
     engine : "threads", "dask" or "spark", default "threads"
         Who reads it: threads of this process, or a cluster, which must see the same paths.
     scheduler : str or client, default None
@@ -121,8 +133,6 @@ def stream(
             raise DeclarationError("scheduler is for the engines 'dask' and 'spark'.")
         return RawStream(table, Threads(workers))
     if engine == "dask":
-        from privet.rows.dask import DaskEngine
-
         return RawStream(table, DaskEngine(scheduler, workers))
     if engine == "spark":
         from privet.rows.spark import SparkEngine

@@ -24,6 +24,10 @@ from privet.schema.tables import BATCH, Batch, OpenTable, typed
 ENDINGS = (".parquet", ".pq")
 #: Chunks that one task reads, about: enough work to be worth a task, little to be done again.
 UNIT_CHUNKS = 8
+#: Rows that are decoded at a time, of however many columns: fewer are more calls than work.
+BATCH_ROWS = 1 << 16
+#: The mark of a file that is not there.
+NOWHERE = (-1, -1)
 #: What hive writes in the place of a missing value.
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 
@@ -76,9 +80,7 @@ class ParquetPart:
         return table
 
     def _refuse_changed(self) -> None:
-        if mark_of(self.path) != self.known:
-            what = f"the file {Path(self.path).name!r} is not what it was when it was opened"
-            raise DataError(CHANGED.format(what=what))
+        refuse_changed(self.path, self.known)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class ParquetUnit(Unit):
 
     def _batches(self) -> Iterator[Batch]:
         for part in self.parts:
-            yield from part.batches(self.cutter.names, self.cutter.size)
+            yield from part.batches(self.cutter.names, BATCH_ROWS)
 
 
 @dataclass(frozen=True)
@@ -188,12 +190,25 @@ def _hidden(path: Path) -> bool:
     return any(name.startswith(("_", ".")) for name in path.parts)
 
 
+def refuse_changed(path: str, known: tuple[int, int]) -> None:
+    """Refuse a file that is not what it was, or that whoever reads it cannot see."""
+    found, name = mark_of(path), Path(path).name
+    if found == NOWHERE:
+        raise DataError(
+            f"The file {name!r} is not there where it is read. Nothing was released. Workers of a "
+            "cluster must see the same paths as this process; put the table on shared storage."
+        )
+    if found != known:
+        what = f"the file {name!r} is not what it was when it was opened"
+        raise DataError(CHANGED.format(what=what))
+
+
 def mark_of(path: str | Path) -> tuple[int, int]:
     """Size and time of change of a file; something else where there is none."""
     try:
         found = Path(path).stat()
     except OSError:
-        return -1, -1
+        return NOWHERE
     return found.st_size, found.st_mtime_ns
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from privet.errors import DataError
-from privet.rows.chunks import CHANGED, Chunk, Unit
+from privet.rows.chunks import Chunk, Unit
 from privet.rows.cutting import Cutter
-from privet.rows.parquet import mark_of
+from privet.rows.parquet import mark_of, refuse_changed
 from privet.schema.tables import CSV_NAMES, Batch, collected, open_table
 
 T = TypeVar("T")
@@ -34,9 +34,7 @@ class CsvUnit(Unit):
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, parsed and encoded while the last chunk is worked on."""
-        if mark_of(self.path) != self.known:
-            what = f"the file {Path(self.path).name!r} is not what it was when it was opened"
-            raise DataError(CHANGED.format(what=what))
+        refuse_changed(self.path, self.known)
         opened = open_table(self.path, self.cutter.encoder.schema.file)
         return _ahead(self.cutter(opened.batches(self.cutter.names), self.start))
 

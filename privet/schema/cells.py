@@ -138,6 +138,8 @@ class Cells:
         """Every cell as a number; NaN where there is none."""
         if self._is_number:
             # not by a cast of the container: Arrow's quotes a whole number beyond 2**53
+            if not self._series.null_count():
+                return np.asarray(self._series.to_numpy()).astype(np.float64)
             return np.where(self._gaps(), np.nan, self._filled().astype(np.float64))
         kinds, index = self.distinct()
         return _parsed([self._pointed(kind) for kind in kinds])[index]
@@ -256,7 +258,10 @@ def _distinct_arrow(column: Any) -> tuple[list[Any], Index]:
     kinds: list[Any] = []
     parts: list[Index] = []
     for chunk in column.chunks:
-        places = chunk.indices.cast(pa.int64()).fill_null(len(chunk.dictionary))
-        parts.append(places.to_numpy(zero_copy_only=False) + len(kinds))
+        places = chunk.indices
+        if places.null_count:
+            places = places.cast(pa.int64()).fill_null(len(chunk.dictionary))
+        found = places.to_numpy(zero_copy_only=False)
+        parts.append(found + np.intp(len(kinds)) if kinds else found)
         kinds += [*chunk.dictionary.to_pylist(), None]
     return kinds, np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)

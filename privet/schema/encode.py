@@ -23,6 +23,8 @@ from privet.schema.persons import Allowance
 from privet.schema.tables import Batch, OpenTable, open_table
 from privet.schema.target import Target
 
+#: Rows that a chunk's columns are written for at a time.
+PUT_ROWS = 2_048
 #: What rows are made of: arrays with an entry for each of them.
 Parts = tuple[NDArray[Any], ...]
 
@@ -144,7 +146,9 @@ class ChunkEncoder:
         """Features, places of the labels, places of the groups (none: 0)."""
         *found, codes, constant, groups = parts
         x = np.zeros((len(codes), self.schema.width))
-        _put(self.schema, found, x)
+        for start in range(0, len(codes), PUT_ROWS):  # columns side by side, in the cache
+            rows = slice(start, start + PUT_ROWS)
+            _put(self.schema, [each[rows] for each in found], x[rows])
         if constant.any():
             x[constant] = 0.0
         return x, codes, groups

@@ -25,11 +25,11 @@ from privet import (
     load,
     plan,
 )
-from privet.errors import DeclarationError
+from privet.errors import DataError, DeclarationError
 from privet.mechanisms.shaped import outside
 from privet.models.released import Released
 from privet.randomness import SystemRandomness
-from privet.rows import checked_rows
+from privet.rows import checked_rows, inside
 from privet.rows.inside import in_domain
 from tests.laws.releases.registry import quiet
 from tests.strategies import Array
@@ -276,3 +276,41 @@ def test_rows_that_do_not_count_are_in_the_span() -> None:
     rows = model._view(declared.width).rows(x, np.ones(len(x)))
     seen = np.concatenate([block.scores(np.eye(rows.m)) for block, _ in rows.blocks()])
     np.testing.assert_array_equal(seen, x)
+
+
+def test_the_quick_look_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are sound, near to it, or far from it: as without the quick look, bit by bit."""
+    rng = np.random.default_rng()
+    size = 0.3
+    blocks = (
+        Box(1, size),
+        OneHot(4, size),
+        Box(2, size),
+        OneHot(3, size, missing=True),
+        Box(1, 1.0),
+    )
+    domain = Domain(blocks)
+    spoils = [0.0, -0.0, size, -size, 2 * size, size / 2, 5e-324, 1e-310, np.nextafter(size, 1)]
+    tables = []
+    for _ in range(60):
+        x = np.zeros((5, 11))
+        x[:, [0, 5, 6, 10]] = rng.uniform(-size, size, (5, 4))
+        x[np.arange(5), 1 + rng.integers(0, 4, 5)] = size
+        x[np.arange(4), 7 + rng.integers(0, 3, 4)] = size
+        x[rng.integers(5)] *= rng.integers(2)
+        for _ in range(int(rng.integers(3))):
+            x[rng.integers(5), rng.integers(11)] = rng.choice(spoils)
+        tables.append(x)
+    quick = [in_domain(x, domain, zero_rows=zero) for x in tables for zero in (False, True)]
+    monkeypatch.setattr(inside, "_is_inside", lambda *_: False)
+    slow = [in_domain(x, domain, zero_rows=zero) for x in tables for zero in (False, True)]
+    for one, other in zip(quick, slow, strict=True):
+        assert one.tobytes() == other.tobytes()
+    assert len({one.tobytes() for one in slow}) > 50
+    monkeypatch.undo()
+    for spoil in (np.nan, np.inf, -np.inf):
+        for column in range(11):
+            x = tables[0].copy()
+            x[2, column] = spoil
+            with pytest.raises(DataError, match="NaN or infinity"):
+                in_domain(x, domain, zero_rows=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from privet import (
     ZCDP,
@@ -15,11 +17,12 @@ from privet import (
     LinearSVC,
     LogisticRegression,
     PoissonRegressor,
+    fit_table,
 )
 from privet.kernels import KernelSVC
 from privet.schema import Schema
 from privet.tuning import PartitionSearch
-from tests.rows.tables import N, schema
+from tests.rows.tables import N, schema, table
 
 NAMES = ("coef_", "intercept_")
 SEED = {"insecure_seed": 5}
@@ -49,6 +52,12 @@ def schema_for(name: str) -> Schema:
     if "regression" in name or name == "least squares":
         return schema("commute")
     return schema("marriage" if name == "softmax" else "income")
+
+
+@cache
+def in_memory(name: str) -> Any:
+    """The model fitted to arrays: what every engine is compared with."""
+    return fit_table(MODELS[name], schema_for(name), pa.table(table()))
 
 
 def grid_steps(one: Any, other: Any) -> float:

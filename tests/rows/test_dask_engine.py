@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from privet import LogisticRegression, evaluate, fit_table, stream
-from privet.errors import DataError
+from privet import LogisticRegression, confidence_intervals, evaluate, fit_table, stream
+from privet.errors import DataError, DeclarationError
+from privet.models.predictions import write_predictions
+from privet.rows.chunks import EachChunk, remote_answer
 from privet.rows.door import RawStream
 from privet.rows.threads import Progress, watched
 from privet.schema.encode import ChunkEncoder
-from tests.rows.cases import MODELS, SEED, grid_steps, schema_for
+from tests.rows.cases import MODELS, SEED, grid_steps, in_memory, schema_for
 from tests.rows.tables import schema, small_chunks, table, write
 
 distributed = pytest.importorskip("distributed")
@@ -49,24 +52,50 @@ def raw(client: Any, tmp_path_factory: pytest.TempPathFactory) -> RawStream:
     return stream(write(tmp_path_factory.mktemp("people")), engine="dask", scheduler=client)
 
 
-@pytest.mark.parametrize("name", ["logistic", "softmax", "mixture", "partition search"])
-def test_models_agree_with_arrays_to_one_grid_step(
-    name: str, arrow: pa.Table, raw: RawStream
+@pytest.mark.parametrize("name", MODELS)
+def test_models_agree_with_arrays_to_one_grid_step(name: str, raw: RawStream) -> None:
+    other = fit_table(MODELS[name], schema_for(name), raw)
+    assert grid_steps(in_memory(name), other) <= 1.0
+
+
+def test_evaluation_intervals_and_predictions_agree_with_arrays(
+    arrow: pa.Table, raw: RawStream, tmp_path: Path
 ) -> None:
-    one = fit_table(MODELS[name], schema_for(name), arrow)
-    assert grid_steps(one, fit_table(MODELS[name], schema_for(name), raw)) <= 1.0
+    model = in_memory("logistic")
+    asked: dict[str, Any] = {"budget": 1.0, "training_rows": False, **SEED}
+    assert evaluate(model, raw, **asked).counts == evaluate(model, arrow, **asked).counts
+    one, other = (confidence_intervals(model, each, budget=8.0) for each in (arrow, raw))
+    assert one.columns() == other.columns()
+    out = tmp_path / "predictions.parquet"
+    assert write_predictions(model, raw, str(out)) == len(arrow)
+    assert pq.read_table(out)["prediction"].to_pylist() == model.predict(arrow).tolist()
+
+
+def test_a_dask_dataframe_is_a_table(arrow: pa.Table, client: Any) -> None:
+    """Also with partitions of uneven length, one of which is empty."""
+    dd = pytest.importorskip("dask.dataframe")
+    whole = arrow.to_pandas()
+    parts = [whole[:9_000], whole[9_000:9_000], whole[9_000:9_001], whole[9_001:]]
+    frame = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
+    assert frame.npartitions == 4
+    other = fit_table(MODELS["logistic"], schema(), stream(frame, engine="dask", scheduler=client))
+    assert grid_steps(in_memory("logistic"), other) <= 1.0
+    with pytest.raises(DeclarationError, match="engine='dask'"):
+        fit_table(MODELS["logistic"], schema(), stream(frame))
+    short = stream(frame[["age", "income"]], engine="dask", scheduler=client)
+    with pytest.raises(DataError, match="no columns 'schooling'"):
+        fit_table(MODELS["logistic"], schema(), short)
+    with pytest.raises(DeclarationError, match="A cluster reads files"):
+        fit_table(MODELS["logistic"], schema(), stream(arrow, engine="dask", scheduler=client))
 
 
 def test_rows_may_be_read_anew_in_every_pass(
-    arrow: pa.Table, raw: RawStream, monkeypatch: pytest.MonkeyPatch
+    raw: RawStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("privet.rows.dask.MOST_OF_MEMORY", 0.0)
-    model = MODELS["logistic"]
-    other = fit_table(model, schema(), raw)
+    other = fit_table(MODELS["logistic"], schema(), raw)
     assert not raw.engine.persisted  # type: ignore[attr-defined]
-    assert grid_steps(fit_table(model, schema(), arrow), other) <= 1.0
-    asked: dict[str, Any] = {"budget": 1.0, "training_rows": False, **SEED}
-    assert evaluate(other, raw, **asked).counts == evaluate(other, arrow, **asked).counts
+    assert grid_steps(in_memory("logistic"), other) <= 1.0
 
 
 def worker_ids(client: Any) -> list[int]:
@@ -74,9 +103,7 @@ def worker_ids(client: Any) -> list[int]:
     return list(client.run(os.getpid).values())
 
 
-def test_a_worker_that_is_killed_in_a_pass_changes_nothing(
-    arrow: pa.Table, raw: RawStream, client: Any
-) -> None:
+def test_a_worker_that_is_killed_in_a_pass_changes_nothing(raw: RawStream, client: Any) -> None:
     killed: list[int] = []
 
     def tell(progress: Progress) -> None:
@@ -87,7 +114,7 @@ def test_a_worker_that_is_killed_in_a_pass_changes_nothing(
     with watched(tell):
         other = fit_table(MODELS["logistic"], schema(), raw)
     assert killed
-    assert grid_steps(fit_table(MODELS["logistic"], schema(), arrow), other) <= 1.0
+    assert grid_steps(in_memory("logistic"), other) <= 1.0
 
 
 def boom(chunk: Any) -> None:
@@ -95,11 +122,15 @@ def boom(chunk: Any) -> None:
     raise ValueError("the secret of row 17")
 
 
-def test_a_failing_task_ends_the_fit_without_quoting_a_row(raw: RawStream) -> None:
+def test_a_failing_task_ends_the_fit_without_quoting_a_row(raw: RawStream, client: Any) -> None:
     source = raw.source(ChunkEncoder(schema()))
     with pytest.raises(DataError, match="did not finish the pass") as caught:
         source.each(boom)
     assert "secret" not in str(caught.value)
+    logs = str(client.get_worker_logs())
+    assert "TaskFailed" in logs  # a cluster's own logs name the task and its arguments
+    assert "secret" not in logs
+    assert "array(" not in logs
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
 
@@ -119,3 +150,22 @@ def test_a_file_that_changes_is_noticed_by_the_workers(
     model = LogisticRegression(1.0, **SEED)
     with watched(tell), pytest.raises(DataError, match="changed while it was read"):
         fit_table(model, schema(), stream(folder, engine="dask", scheduler=client))
+
+
+def test_a_corrupt_row_group_is_an_error_on_the_workers(client: Any, tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine")
+    path = folder / "part-0.parquet"
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 3)
+        file.write(b"\x00" * (size // 3))
+    with pytest.raises(DataError, match=r"damaged|changed"):
+        fit_table(MODELS["logistic"], schema(), stream(folder, engine="dask", scheduler=client))
+
+
+def test_a_task_that_runs_twice_is_counted_once(raw: RawStream) -> None:
+    source = raw.source(ChunkEncoder(schema()))
+    job = EachChunk(len)
+    for handle in source.handles:  # the same tasks under way beside the pass
+        raw.engine._submit(remote_answer, handle, job)  # type: ignore[attr-defined]
+    assert sum(source.each(len)) == source.n

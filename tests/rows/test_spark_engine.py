@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from privet import fit_table, stream
+from privet import confidence_intervals, evaluate, fit_table, stream
 from privet.errors import DataError
 from privet.rows.door import RawStream
 from privet.rows.threads import Progress, watched
 from privet.schema.encode import ChunkEncoder
-from tests.rows.cases import MODELS, grid_steps, schema_for
+from tests.rows.cases import MODELS, SEED, grid_steps, in_memory, schema_for
 from tests.rows.tables import schema, small_chunks, table, write
 
 if os.environ.get("PRIVET_SPARK") != "1":
@@ -53,11 +53,17 @@ def raw(session: Any, tmp_path_factory: pytest.TempPathFactory) -> RawStream:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_models_agree_with_arrays_to_one_grid_step(
-    name: str, arrow: pa.Table, raw: RawStream
-) -> None:
-    one = fit_table(MODELS[name], schema_for(name), arrow)
-    assert grid_steps(one, fit_table(MODELS[name], schema_for(name), raw)) <= 1.0
+def test_models_agree_with_arrays_to_one_grid_step(name: str, raw: RawStream) -> None:
+    other = fit_table(MODELS[name], schema_for(name), raw)
+    assert grid_steps(in_memory(name), other) <= 1.0
+
+
+def test_evaluation_and_intervals_agree_with_arrays(arrow: pa.Table, raw: RawStream) -> None:
+    model = in_memory("logistic")
+    asked: dict[str, Any] = {"budget": 1.0, "training_rows": False, **SEED}
+    assert evaluate(model, raw, **asked).counts == evaluate(model, arrow, **asked).counts
+    one, other = (confidence_intervals(model, each, budget=8.0) for each in (arrow, raw))
+    assert one.columns() == other.columns()
 
 
 @dataclass(frozen=True)

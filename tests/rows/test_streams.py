@@ -40,7 +40,7 @@ from privet.rows.streamed import Source
 from privet.rows.threads import Progress, watched
 from privet.schema import Person, Schema
 from privet.schema.encode import ChunkEncoder
-from tests.rows.cases import MODELS, SEED, grid_steps, schema_for
+from tests.rows.cases import MODELS, SEED, grid_steps, in_memory, schema_for
 from tests.rows.tables import N, schema, small_chunks, table, write
 
 __all__ = ["small_chunks"]
@@ -77,12 +77,9 @@ def plain() -> LogisticRegression:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_model_agrees_with_arrays_to_one_grid_step(
-    name: str, arrow: pa.Table, folder: Path
-) -> None:
-    one = fit_table(MODELS[name], schema_for(name), arrow)
+def test_every_model_agrees_with_arrays_to_one_grid_step(name: str, folder: Path) -> None:
     other = fit_table(MODELS[name], schema_for(name), stream(folder, workers=2))
-    assert grid_steps(one, other) <= 1.0
+    assert grid_steps(in_memory(name), other) <= 1.0
 
 
 def test_csv_duckdb_and_polars_are_read_in_parts_as_well(
@@ -209,6 +206,21 @@ def test_a_driver_that_is_killed_leaves_a_charge_that_the_ledger_shows(
     assert subprocess.run(asked, cwd=root, timeout=300, check=False).returncode == -signal.SIGKILL
     assert Ledger(place).remaining("people") == pytest.approx(1.0)
     assert len(Ledger(place).orphans("people")) == 1
+
+
+def test_a_file_that_is_gone_where_it_is_read_is_named_as_such(mine: Path) -> None:
+    gone = lambda: (mine / "part-4.parquet").unlink()  # noqa: E731
+    with spoiled_after(2, gone), pytest.raises(DataError, match="must see the same paths"):
+        fit_table(plain(), schema(), mine)
+
+
+def test_workers_with_another_working_directory_find_the_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    source = stream(folder.name).source(ChunkEncoder(schema()))
+    monkeypatch.chdir("/")
+    assert sum(source.each(len)) == N
 
 
 def test_cells_that_change_while_size_and_time_stay_are_noticed(mine: Path) -> None:
