@@ -157,13 +157,18 @@ def _account(ledger: Ledger, dataset: str, last: int | None) -> dict[str, Any]:
 
 
 def _release(found: ReleaseNoted) -> dict[str, Any]:
+    from privet.ledger.verify import understood
+    from privet.privacy.kinds import event_from_json
+
     entry = found.charged
+    with understood(entry.sequence):
+        event = event_from_json(entry.body)
     return {
         "number": entry.sequence,
         "time": entry.time,
-        "mechanism": entry.body["mechanism"],
-        "claim": entry.body["claim"],
-        "rows": entry.body["n"],
+        "mechanism": event.mechanism,
+        "claim": event.claim.to_json(),
+        "rows": event.n,
         "part": entry.part,
         "settled": found.settled,
     }

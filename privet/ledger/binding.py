@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from privet.ledger.entries import Entries
-from privet.ledger.entry import Entry
+from privet.ledger.entry import Entry, check_link
 from privet.privacy.event import Event
 from privet.privacy.guarantee import NEIGHBORS, Guarantee
 from privet.privacy.kinds import event_from_json
@@ -38,8 +38,7 @@ def release_findings(
         yield settled
         return
     yield BindingFinding("receipt", True, f"entry {settled.sequence} settles this release")
-    reserved = entries.numbered(int(settled.body["reservation"]))
-    yield _claim(reserved, guarantee)
+    yield _claim(_reserved(entries, settled), guarantee)
     yield _persons(settled, guarantee)
     yield _numbers(settled, digest)
 
@@ -67,6 +66,26 @@ def _settled(entries: Entries, guarantee: Guarantee) -> Entry | BindingFinding:
             "released under it",
         )
     return found
+
+
+def _reserved(entries: Entries, settled: Entry) -> Entry | None:
+    """The charge that an entry settles, if the chain leads from it to there.
+
+    The hash on the receipt then is of the charge, too: nobody can write another in its place.
+    """
+    number = settled.body.get("reservation")
+    if type(number) is not int or not 0 < number < settled.sequence:
+        return None
+    reserved = entries.numbered(number)
+    if reserved is None:
+        return None
+    previous = reserved.previous
+    for each in entries.pages(after=number - 1):
+        check_link(each, number, previous)
+        number, previous = number + 1, each.hash
+        if each.sequence == settled.sequence:
+            break
+    return reserved if previous == settled.hash else None
 
 
 def _claim(reserved: Entry | None, guarantee: Guarantee) -> BindingFinding:

@@ -71,6 +71,9 @@ def checkpoint_from_text(text: str) -> Checkpoint:
             for each in found.pop("accounts")
         ]
         made = Checkpoint(**found, accounts=tuple(accounts))
+        numbers = [made.sequence, *(n for each in accounts for n in each.reserved)]
+        if not all(map(_is_number, numbers)):
+            raise ValueError("not a number of an entry")
         made.replay(())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise LedgerError(
@@ -87,9 +90,14 @@ def is_another_file(content: bytes) -> bool:
 
 
 def _entry(values: list[Any]) -> Entry:
-    if len(values) != len(COLUMNS):
+    if len(values) != len(COLUMNS) or not _is_number(values[0]):
         raise ValueError("not an entry")
     return Entry(*values)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether an entry can have this number; no database counts further."""
+    return type(value) is int and 0 <= value < 1 << 63
 
 
 def _replayed(seen: AccountSeen) -> ReplayedAccount:

@@ -16,6 +16,7 @@ from privet._names import alike
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, terms_from_json
 from privet.ledger.entry import COLUMNS, Entry, Totals, check_link, checked_name, follow
+from privet.privacy.compose import NOTHING_BASIC
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM {{table}}"
 
@@ -86,7 +87,11 @@ class Account(NamedTuple):
     @property
     def totals(self) -> Totals:
         """All that was charged so far."""
-        return self.last.totals
+        found, nothing = self.last.totals, self.terms.nothing()
+        known = {len(NOTHING_BASIC), *map(len, nothing)}
+        if len(found) != len(nothing) or not known.issuperset(map(len, found)):
+            raise LedgerError(f"Entry {self.last.sequence} of the ledger cannot be understood.")
+        return found
 
     @property
     def terms(self) -> Terms:
@@ -230,9 +235,13 @@ class Entries:
         """The same without holding them all: as many at a time as ``PAGE``."""
         where = "WHERE sequence > :after" + ("" if dataset is None else " AND dataset = :dataset")
         query = f"{_SELECT} {where} ORDER BY sequence LIMIT {PAGE}"
-        while found := self._select(query, dataset=dataset, after=after):
-            yield from found
-            after = found[-1].sequence
+        while found := self._select(query, dataset=dataset, after=after)[::-1]:
+            while found:  # one is let go after the other: what was read of it may be large
+                entry = found.pop()
+                if entry.sequence <= after:
+                    raise LedgerError("The ledger is damaged: its entries are not in order.")
+                after = entry.sequence
+                yield entry
 
     def hashed(self, digest: str) -> Entry | None:
         """The entry with this hash."""

@@ -28,6 +28,7 @@ from privet.ledger import store
 from privet.ledger.beside import Beside
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
+from privet.ledger.guarded_sqlite import GuardedConnection, refuse_named_files, told
 from privet.ledger.place import refuse_place
 from privet.ledger.sqlite_tables import (
     ANSWERS,
@@ -39,8 +40,6 @@ from privet.ledger.sqlite_tables import (
 )
 from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT
 
-#: No entry has a longer text: one that a stranger wrote could take all memory.
-_LONGEST = 1 << 24
 #: What lies beside the file: SQLite's own, and what is remembered of it.
 _ENDS = ("-wal", "-shm", "-journal", "-head")
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
@@ -50,13 +49,13 @@ _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * 
 class SqliteTransaction:
     """An open transaction."""
 
-    connection: sqlite3.Connection
+    connection: GuardedConnection
     table: str = "entries"
     answers: str = "answers"
 
     def rows(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """What a query finds."""
-        return self.connection.execute(sql, values).fetchall()
+        return self.connection.found(sql, values)
 
     def has_answers(self) -> bool:
         """Whether it is there."""
@@ -156,7 +155,7 @@ class SqliteStore:
     @contextmanager
     def _connected(
         self, *, create: bool = False, read: bool = False
-    ) -> Iterator[sqlite3.Connection]:
+    ) -> Iterator[GuardedConnection]:
         """A connection for one operation; closing it undoes what was not committed."""
         self._refuse_special()
         only = self._is_read_only()
@@ -168,11 +167,12 @@ class SqliteStore:
             )
         with closing(self._archived() if only else self._connect(create=create)) as connection:
             try:
-                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+                self._format(connection)  # before anything else that its schema may ask for
+                connection.trust(os.path.realpath(self.path))
                 yield connection
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise LedgerError(
-                    f"The ledger {self.path.name} refused: {error}. Nothing was released."
+                    f"The ledger {self.path.name} refused: {told(error)}. Nothing was released."
                 ) from error
 
     @contextmanager
@@ -213,7 +213,7 @@ class SqliteStore:
             os.access(real, os.W_OK) and os.access(os.path.dirname(real), os.W_OK)
         )
 
-    def _archived(self) -> sqlite3.Connection:
+    def _archived(self) -> GuardedConnection:
         """A connection that writes nothing, not even a log.
 
         Where a log with entries lies beside the file, SQLite needs the log's index too, else the
@@ -224,19 +224,22 @@ class SqliteStore:
         log = Path(f"{real}-wal")
         logged = log.exists() and log.stat().st_size > 0
         try:
-            return sqlite3.connect(
+            connection = sqlite3.connect(
                 f"{real.as_uri()}?mode=ro{'' if logged else '&immutable=1'}",
                 uri=True,
                 timeout=store.PATIENCE,
                 isolation_level=None,
+                factory=GuardedConnection,
             )
         except sqlite3.Error as error:
             raise LedgerError(
                 f"The ledger {self.path.name} cannot be opened for reading alone: {error}. Copy it "
                 "together with the files -wal and -shm beside it to a folder that can be written."
             ) from error
+        connection.guard()
+        return connection
 
-    def _connect(self, *, create: bool) -> sqlite3.Connection:
+    def _connect(self, *, create: bool) -> GuardedConnection:
         """A new connection; SQLite does not wait by itself while another process starts the log."""
         until = time.monotonic() + store.PATIENCE
         while True:
@@ -246,14 +249,18 @@ class SqliteStore:
             except sqlite3.Error as error:
                 busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
                 if not busy or time.monotonic() > until:
-                    words = f"The ledger {self.path.name} cannot be opened: {error}."
+                    words = f"The ledger {self.path.name} cannot be opened: {told(error)}."
                     raise LedgerError(words) from error
             time.sleep(random.uniform(0.0, 0.01))
 
-    def _attempt(self, *, create: bool) -> sqlite3.Connection:
+    def _attempt(self, *, create: bool) -> GuardedConnection:
         before = _file(self.path)
-        connection = sqlite3.connect(self.path, timeout=store.PATIENCE, isolation_level=None)
+        refuse_named_files(os.path.realpath(self.path))
+        connection = sqlite3.connect(
+            self.path, timeout=store.PATIENCE, isolation_level=None, factory=GuardedConnection
+        )
         try:
+            connection.guard()
             self._prepare(connection, create=create)
             if before not in (None, _file(self.path)):
                 raise LedgerError(

@@ -9,7 +9,8 @@ logarithm differently; so is a billionth where an earlier release counted in bil
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -28,6 +29,15 @@ NAMING = ("migrate", "adopt")
 _NONSENSE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 #: How far the logarithm of a number near 1 may be from another machine's.
 _LOG = UNITS_PER_ONE // 10**14
+
+
+@contextmanager
+def understood(number: int) -> Iterator[None]:
+    """An entry of somebody's own making that says something else than entries do."""
+    try:
+        yield
+    except _NONSENSE as error:
+        raise LedgerError(f"Entry {number} of the ledger cannot be understood.") from error
 
 
 @dataclass
@@ -66,10 +76,8 @@ class Replay:
         rule = _KINDS.get(entry.kind, _unknown)
         if expected in self.excused and entry.kind == "reserve":
             rule = _as_it_stands
-        try:
+        with understood(expected):
             fault = rule(entry, self.accounts)
-        except _NONSENSE as error:
-            raise LedgerError(f"Entry {expected} of the ledger cannot be understood.") from error
         if fault:
             raise LedgerError(f"Entry {expected} of the ledger {fault}.")
         if entry.dataset in self.accounts:

@@ -45,6 +45,7 @@ def read_witness(lines: Iterable[str]) -> list[Witnessed]:
             read = Witnessed(told["ledger"], told["sequence"], told["head"])
             known = told["format"] == FORMAT and type(read.sequence) is int
             known = known and 0 < read.sequence < 1 << 63  # no database counts further
+            known = known and isinstance(read.ledger, str | None)
         except (ValueError, KeyError, TypeError, RecursionError):
             known = False
         if not known or not is_digest(read.head):
@@ -63,7 +64,8 @@ def check_witness(entries: Entries, lines: Iterable[str]) -> int:
         )
     for each in mine:
         there = entries.numbered(each.sequence)
-        if there is None or (there.ledger, there.hash) != (each.ledger, each.head):
+        kept = (each.ledger, each.head)
+        if there is None or (there.ledger, there.digest()) != kept:  # as it is, not as it says
             raise LedgerError(
                 f"The ledger was rolled back, or written anew: the witness has seen another entry "
                 f"{each.sequence} than it has now."

@@ -13,9 +13,11 @@ import pytest
 from privet import ApproxDP, Ledger, PureDP
 from privet.errors import LedgerError
 from privet.ledger import entries as reading
+from privet.ledger import guarded_sqlite
 from privet.ledger.account import Terms
 from privet.ledger.checkpoint import checkpoint_from_text
 from privet.ledger.entry import COLUMNS, Entry, follow, totals_text
+from privet.ledger.guarded_sqlite import GuardedConnection
 from privet.ledger.stores import store_at
 from tests.cli.people import refused, run
 from tests.strategies import gaussian_event, pure_event
@@ -222,8 +224,6 @@ def test_a_charge_that_nobody_can_price_is_named_and_can_be_excused(long: Ledger
 
 def steps(url: str, pairs: int) -> dict[str, int]:
     """Instructions of SQLite's machine for each operation on a ledger of so many releases."""
-    import sqlite3
-
     ledger, terms, made = Ledger(url), Terms(PureDP(1000.0)), pure_event(1e-4)
     ledger.open("people", terms.cap)
     totals = terms.nothing()
@@ -235,19 +235,16 @@ def steps(url: str, pairs: int) -> dict[str, int]:
             newest = seen.append(newest, "people", "reserve", body=body, totals=text)
             key, body = str(newest.sequence), f'{{"reservation":{newest.sequence}}}'
             newest = seen.append(newest, "people", "settle", key=key, body=body, totals=text)
-    since, counted, connect = ledger.verify(), [0], sqlite3.connect
+    since, counted = ledger.verify(), [0]
 
-    def count() -> None:
+    def count(connection: GuardedConnection) -> bool:
         counted[0] += 1
-
-    def counting(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*arguments, **options)
-        connection.set_progress_handler(count, 1)
-        return connection
+        return False
 
     found = {}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sqlite3, "connect", counting)
+        patched.setattr(guarded_sqlite, "_EACH", 1)
+        patched.setattr(GuardedConnection, "_is_too_long", count)
         for name, operation in {
             "charge": lambda: ledger.settle(ledger.reserve("people", made, key="job")),
             "remaining": lambda: ledger.remaining("people"),
