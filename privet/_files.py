@@ -28,20 +28,26 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.E
 
 
 def write_whole(
-    path: Place, content: bytes | str, *, replace: bool = True, mode: int = 0o600
+    path: Place,
+    content: bytes | str,
+    *,
+    replace: bool = True,
+    mode: int = 0o600,
+    durable: bool = True,
 ) -> None:
-    """``content`` at ``path``, durably; text as UTF-8.
+    """``content`` at ``path``, on disk when this returns unless it need not be ``durable``.
 
-    Without ``replace`` a file that is already there stays and ``FileExistsError`` is raised: of
-    several processes at once exactly one wins. ``mode`` is ``for_others()`` for what is meant for
-    others.
+    Text is written as UTF-8. Without ``replace`` a file that is already there stays and
+    ``FileExistsError`` is raised: of several processes at once exactly one wins. ``mode`` is
+    ``for_others()`` for what is meant for others.
     """
-    with _temporary(path, replace=replace) as (file, name):
+    with _temporary(path, replace=replace, durable=durable) as (file, name):
         # by its handle: in a folder of several people the name may be somebody's link by now
         file.write(content.encode() if isinstance(content, str) else content)
         os.chmod(file.fileno() if os.chmod in os.supports_fd else name, mode)
         file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
 
 
 def write_paid(path: Place, content: bytes | str, *, overwrite: bool, mode: int = 0o600) -> None:
@@ -74,12 +80,14 @@ def write_through(
 
 
 @contextmanager
-def _temporary(path: Place, *, replace: bool) -> Iterator[tuple[BinaryIO, str]]:
+def _temporary(
+    path: Place, *, replace: bool, durable: bool = True
+) -> Iterator[tuple[BinaryIO, str]]:
     """A new file beside ``path`` and its name; it takes the place of ``path`` when it is left."""
     target = Path(path)
-    # the ending is kept: libraries choose the format by it
+    # the ending is kept: libraries choose the format by it; no name is longer than the one meant
     handle, name = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.stem}.part.", suffix=target.suffix
+        dir=target.parent, prefix=f".{target.stem[:40]}.part.", suffix=target.suffix[-40:]
     )
     try:
         with open(handle, "wb") as file:
@@ -91,7 +99,8 @@ def _temporary(path: Place, *, replace: bool) -> Iterator[tuple[BinaryIO, str]]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    sync_folder(target.parent)
+    if durable:
+        sync_folder(target.parent)
 
 
 def _name_new(temporary: str, target: Path) -> None:

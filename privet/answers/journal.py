@@ -3,6 +3,7 @@
     journal        header with the release's identity and place, one line a batch, one a resumption
     journal.end    the digest of the newest line, and when the system says that it was written: a
                    journal that was put back is older, or was written at another time;
+                   while a line is being written, also the digest that it will have;
                    before the first answer also the lines that open the journal
 
 A release that was continued twice from the same place answers one query with two noises, and only
@@ -114,9 +115,26 @@ def _open(path: Place, end: records.Record, lines: list[records.Record]) -> None
 
 
 def append(path: Place, transcript: Transcript, record: records.Record) -> None:
-    """One more line, on disk when this returns; refused where another has gone on before."""
-    transcript.digest = records.append(path, record, transcript.digest)
-    records.write(end_of(path), [{**_end(transcript), "written": written(path)}])
+    """One more line, on disk when this returns; refused where another has gone on before.
+
+    The end says first which line is to come. So what a crash leaves, a line or a part of one that
+    the end does not know, is told from a journal and an end that a backup took at two times.
+    """
+    text, coming = records.line(record, transcript.digest)
+    with records.at_end(path, transcript.digest) as file:
+        records.write(end_of(path), [{**_known_end(path), "coming": coming}])
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+        transcript.digest = coming
+        # what a power cut takes of this is told by the line that was to come
+        records.write(end_of(path), [{**_end(transcript), "written": written(path)}], durable=False)
+
+
+def _known_end(path: Place) -> records.Record:
+    """What the file .end says."""
+    (mark, *_), _ = records.read(end_of(path))
+    return mark
 
 
 def _end(transcript: Transcript) -> records.Record:
@@ -153,7 +171,7 @@ def reopened(path: Place | None, transcript: Transcript, *, sure: bool) -> Trans
             "This is a copy of a journal: the journal itself may have gone on. Resume with the "
             "file in the place where it was opened."
         )
-    (mark, *_), _ = records.read(end_of(path))
+    mark = _known_end(path)
     newest = mark.get("identity") == found.identity and mark.get("digest") in records.digests(path)
     mine = [batch.to_json() for batch in transcript.batches]
     if not newest or mine != [batch.to_json() for batch in found.batches[: len(mine)]]:
@@ -173,12 +191,14 @@ def reopened(path: Place | None, transcript: Transcript, *, sure: bool) -> Trans
 def _put_back(path: Place, mark: records.Record, found: Transcript) -> bool:
     """Whether the journal was written at another time than its end says.
 
-    A crash leaves a line, or a part of one, that the end does not know: that is no sign of it.
+    A crash leaves the line that the end says is to come, or a part of it: that is no sign of it.
     """
-    crashed = mark["digest"] != found.digest or not read_whole(path, records.LARGEST).endswith(
-        b"\n"
-    )
-    return "written" in mark and not crashed and mark["written"] != written(path)
+    whole = read_whole(path, records.LARGEST).endswith(b"\n")
+    if "coming" in mark and (found.digest == mark["coming"] or not whole):
+        return False
+    if mark["digest"] != found.digest or not whole:
+        return True
+    return "written" in mark and mark["written"] != written(path)
 
 
 @dataclass

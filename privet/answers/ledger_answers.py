@@ -137,7 +137,7 @@ def _kept(name: str, head: AnswerNoted) -> KeptRelease:
     with records.understood():
         return KeptRelease(
             name,
-            Schema.from_toml(str(record["schema"])),
+            Schema.from_text(str(record["schema"])),
             dict(record["declarations"]),
             guarantee_from_json(record["promised"]),
             guarantee_from_json(record["guarantee"]),

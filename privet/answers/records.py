@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +40,16 @@ def line(record: Record, previous: str) -> tuple[str, str]:
     return f"{text}\t{digest}\n", digest
 
 
-def write(path: str | os.PathLike[str], records: Iterable[Record], *, replace: bool = True) -> str:
+def write(
+    path: str | os.PathLike[str],
+    records: Iterable[Record],
+    *,
+    replace: bool = True,
+    durable: bool = True,
+) -> str:
     """All records in a new file, all or nothing; returns the last digest."""
     text, digest = text_of(records)
-    write_whole(path, text, replace=replace)
+    write_whole(path, text, replace=replace, durable=durable)
     return digest
 
 
@@ -56,9 +62,9 @@ def text_of(records: Iterable[Record]) -> tuple[str, str]:
     return "".join(lines), digest
 
 
-def append(path: str | os.PathLike[str], record: Record, previous: str) -> str:
-    """One more record, on disk when this returns; the file must end where ``previous`` says."""
-    text, digest = line(record, previous)
+@contextmanager
+def at_end(path: str | os.PathLike[str], previous: str) -> Iterator[BinaryIO]:
+    """The file, alone and at its end, for one more line; it must end where ``previous`` says."""
     with open(path, "r+b") as file:
         _lock(file)
         end = _whole_lines(file)
@@ -68,10 +74,7 @@ def append(path: str | os.PathLike[str], record: Record, previous: str) -> str:
                 "The journal was changed by another process since it was opened. Two predictors "
                 "must not answer from one transcript: resume from the journal as it is now."
             )
-        file.write(text.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    return digest
+        yield file
 
 
 def _whole_lines(file: Any) -> int:

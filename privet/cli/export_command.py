@@ -63,7 +63,7 @@ def export(
     form = required(to, "--to")
     place = model.with_name(f"{model.stem}{ENDINGS[form]}") if out is None else out
     if form != "mlflow":
-        free_place(place, force=force)
+        free_place(place, force=force, apart=(model,))
     released = HandedModel(model, None if ledger is None else open_ledger(ledger))
     missing: list[str] = []
     with working(f"Writing {place.name}"):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,8 +88,10 @@ def read_kept(file: Path) -> Kept:
 class Paid:
     """What a paid command makes, on its way to its place."""
 
-    def __init__(self, out: Path | None, folder: Path, *, force: bool) -> None:
-        self.out, self.folder, self.force = out, folder, force
+    def __init__(
+        self, out: Path | None, folder: Path, *, force: bool, apart: Sequence[Path | None] = ()
+    ) -> None:
+        self.out, self.folder, self.force, self.apart = out, folder, force, apart
         self.kept: Kept | None = None
         self._waits = False  # whether the copy is on disk
         self._token = os.urandom(4).hex()
@@ -99,7 +101,7 @@ class Paid:
     def prepare(self) -> None:
         """Refuse, before anything is spent, a place where the result could not be kept."""
         if self.out is not None:
-            free_place(self.out, force=self.force)
+            free_place(self.out, force=self.force, apart=self.apart)
             try:
                 probe(self.out.parent, ROOM)
             except OSError as error:
@@ -193,11 +195,16 @@ class Paid:
 
 
 @contextmanager
-def paying(out: Path | None, ledger: str | None, *, force: bool) -> Iterator[Paid]:
-    """A command that pays. Whatever ends it, what it had kept stays, and the error says where."""
+def paying(
+    out: Path | None, ledger: str | None, *, force: bool, apart: Sequence[Path | None] = ()
+) -> Iterator[Paid]:
+    """A command that pays. Whatever ends it, what it had kept stays, and the error says where.
+
+    ``apart`` are the other files of the command, whose place the result must not take.
+    """
     from privet.ledger.charge import add_note, charges_seen
 
-    paid = Paid(out, folder_for(out, ledger), force=force)
+    paid = Paid(out, folder_for(out, ledger), force=force, apart=apart)
     with charges_seen(paid.note_charge) as charges:
         try:
             paid.prepare()

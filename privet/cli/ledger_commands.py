@@ -351,7 +351,9 @@ def _checkpoint(path: Path, *, full: bool) -> Checkpoint | None:
 
     content = read_whole(path, LARGEST) if path.exists() else b""
     if is_another_file(content):  # --full writes a damaged checkpoint anew, and nothing else
-        raise LedgerError(f"{path.name} is not a checkpoint, and is left as it is.")
+        raise LedgerError(
+            f"{path.name} is not a checkpoint, and is left as it is. Name another file."
+        )
     try:
         return None if full or not path.exists() else checkpoint_from_text(content.decode())
     except UnicodeDecodeError as error:

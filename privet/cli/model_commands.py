@@ -91,7 +91,7 @@ def evaluate(
     model, data = required(model, "MODEL"), required(data, "DATA")
     if is_screen(out):
         out, json = None, True
-    with paying(out, account.ledger, force=force) as paid:
+    with paying(out, account.ledger, force=force, apart=(model, data, schema)) as paid:
         table = engine.table(data)
         released = _looked_at(reading, model, schema, table, group)
         with working(f"Reading and encoding {data.name}, evaluating"):
@@ -149,9 +149,9 @@ def intervals(
     if is_screen(out):
         out, json = None, True
     if plot is not None:
-        free_place(plot, force=force)
+        free_place(plot, force=force, apart=(model, data, schema))
         drawable(plot)
-    with paying(out, account.ledger, force=force) as paid:
+    with paying(out, account.ledger, force=force, apart=(model, data, schema, plot)) as paid:
         table = engine.table(data)
         released = _looked_at(reading, model, schema, table)
         with working(f"Reading and encoding {data.name}, releasing two matrices"):

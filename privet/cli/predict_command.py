@@ -53,7 +53,7 @@ def predict(
     if to_screen and json:
         raise typer.BadParameter("--json needs --out with a file.")
     if not to_screen:
-        free_place(out, force=force)
+        free_place(out, force=force, apart=(model, data, schema))
     from privet.rows.door import as_stream
 
     table = engine.table(data)

@@ -130,8 +130,15 @@ def is_screen(path: Path | None) -> bool:
     return str(path) == "-"
 
 
-def free_place(path: Path, *, force: bool) -> None:
-    """Refuse, before anything is spent, a place where the result cannot be written."""
+#: What a file of a ledger begins with: it cannot be written again, so no --force replaces it.
+_OF_A_LEDGER = (b"SQLite format 3", b"privet-heads-1")
+
+
+def free_place(path: Path, *, force: bool, apart: Sequence[Path | None] = ()) -> None:
+    """Refuse, before anything is spent, a place where the result cannot be written.
+
+    ``apart`` are the other files of the command: with --force, too, none of them is replaced.
+    """
     import os
 
     if is_screen(path):
@@ -141,10 +148,23 @@ def free_place(path: Path, *, force: bool) -> None:
         raise DeclarationError(f"There is no folder {str(folder)!r} to write {path.name} into.")
     if path.is_dir() or not os.access(folder, os.W_OK):
         raise DeclarationError(f"{str(path)!r} cannot be written.")
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:
         raise DeclarationError(
             f"{path.name} is already there. Choose another name, or add --force."
         )
+    real = os.path.realpath(path)
+    if any(os.path.realpath(other) == real for other in apart if other is not None):
+        raise DeclarationError(
+            f"{path.name} is named twice, and one would take the other's place. Choose another "
+            "name for what is to be written."
+        )
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(16).startswith(_OF_A_LEDGER):
+                raise DeclarationError(
+                    f"{path.name} is a file of a ledger, and nothing takes its place. Choose "
+                    "another name."
+                )
 
 
 def put(path: Path, content: str | Callable[[str], Any], *, force: bool) -> None:

@@ -49,7 +49,7 @@ def sign(
     else:
         file, key = required(file, "FILE"), required(key, "--key")
         place = out or file.with_name(file.name + ENDING)
-        free_place(place, force=force)
+        free_place(place, force=force, apart=(file, key))
         write_whole(place, _signature(file, key), replace=force, mode=for_others())
         made = {"file": str(file), "signature": str(place)}
     if json:

@@ -67,9 +67,9 @@ def statement(
             f"a statement is text or a page, not {out.suffix}: end --out in .txt or .html. A "
             "browser prints a page as PDF."
         )
-    for place in (out, html):
+    for place, other in ((out, html), (html, out)):
         if place is not None:
-            free_place(place, force=force)
+            free_place(place, force=force, apart=(model, other))
     found = facts_of(model, ledger=ledger, dataset=dataset, declared_by=declared_by)
     _write_statement(found, out=out, html=html, json=json, force=force)
 
@@ -167,7 +167,7 @@ def report(
     """
     target = model.with_suffix(".html") if out is None else out
     refuse_unless_page("--out", target)
-    free_place(target, force=force)
+    free_place(target, force=force, apart=(model, intervals, evaluation))
     put(target, page_of(model, intervals, evaluation), force=force)
     if json:
         as_json({"report": str(target), "sha256_of_model": file_digest(model)})

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from privet._files import canonical, write_whole
-from privet._untrusted import parsed_json, read_whole
+from privet._untrusted import parsed_json, read_whole, refuse_special
 
 ENDING = ".charged"
 FORMAT = "privet-charged-1"
@@ -74,11 +74,14 @@ def stopped(folders: list[Path]) -> list[Stopped]:
     found = []
     for file in sorted(file for folder in folders for file in folder.glob(f"*{ENDING}")):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            refuse_special(file)
             if _running(file):
                 continue
             told = parsed_json(read_whole(file, LARGEST))
             if told["format"] == FORMAT:
-                found.append(Stopped(file, str(told["out"]), tuple(told["charges"])))
+                run = Stopped(file, str(told["out"]), tuple(told["charges"]))
+                run.told()
+                found.append(run)
     return found
 
 

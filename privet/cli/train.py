@@ -73,7 +73,7 @@ def train(
     """
     options = {"budget": budget.budget(), **account.options(), **noise.options()}
     data, out = required(data, "DATA"), required(out, "--out")
-    free_place(out, force=force)
+    free_place(out, force=force, apart=(data, schema))
     table = engine.table(data)
     declared = reading.schema(confirmed_schema(required(schema, "--schema")), table)
     unfitted = model.unfitted(declared.classes or (), **options)
@@ -122,7 +122,7 @@ def tune(
     if public is not None:
         options["validation"] = public
     data, out = required(data, "DATA"), required(out, "--out")
-    free_place(out, force=force)
+    free_place(out, force=force, apart=(data, schema, candidates, public))
     table = engine.table(data)
     declared = reading.schema(confirmed_schema(required(schema, "--schema")), table)
     listed = read_candidates(required(candidates, "--candidates"))

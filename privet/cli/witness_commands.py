@@ -44,8 +44,10 @@ def _append(file: Path, line: str) -> None:
     """One more line, on disk when this returns; only to a file that holds such lines already."""
     from privet.ledger.witness import read_witness
 
-    if file.exists():
-        read_witness(read_whole(file, LARGEST).decode(errors="replace").splitlines())
+    before = read_whole(file, LARGEST) if file.exists() else b""
+    read_witness(before.decode(errors="replace").splitlines())
+    if before and not before.endswith(b"\n"):
+        line = f"\n{line}"  # the last one was copied there by hand
     handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         if os.write(handle, raw := f"{line}\n".encode()) < len(raw):

@@ -84,9 +84,8 @@ def checkpoint_from_text(text: str) -> Checkpoint:
 
 
 def is_another_file(content: bytes) -> bool:
-    """Whether this is a ledger, a model or a file of released numbers: no damaged checkpoint."""
-    mine = content.startswith(b'{"accounts":')  # its keys are sorted
-    return content.startswith((b"SQLite format 3", b"PRIVET", b"{")) and not mine
+    """Whether this is not even a damaged checkpoint: it is nobody's to write anew."""
+    return not content.startswith(b'{"accounts":') and bool(content)  # its keys are sorted
 
 
 def _entry(values: list[Any]) -> Entry:

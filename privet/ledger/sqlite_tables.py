@@ -49,6 +49,7 @@ _INDEX = "CREATE INDEX entries_by_dataset ON entries (dataset, sequence)"
 _MARK = (f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {VERSION}")
 CREATE = (_TABLE, _INDEX, *_MARK)
 
+
 def _words(text: str) -> tuple[str, ...]:
     """A text of a schema without its spaces."""
     return tuple(re.findall(r"\w+|[^\w\s]", text))

@@ -91,7 +91,7 @@ def trained(model: FittedClassifier) -> Trained:
     features = int(model.n_features_in_)
     text = getattr(model, "schema_", None)
     if text is not None:
-        schema = Schema.from_toml(text)
+        schema = Schema.from_text(text)
         names = tuple(schema.columns)
         return Trained(features, classes, names, schema.label.name, schema=True, bounds=bounds)
     names = getattr(model, "feature_names_in_", ())

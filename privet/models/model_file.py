@@ -51,6 +51,7 @@ HOMES = {
 # numeric, boolean and text labels; never objects
 LABEL_KINDS = "biufU"
 LARGEST_DEGREE = 50
+MOST_STEPS = 100
 #: Steps that a file may name, with the parameters that it keeps.
 STEPS: dict[str, tuple[type[TransformerMixin], tuple[str, ...]]] = {
     "Normalizer": (Normalizer, ("norm",)),
@@ -152,6 +153,8 @@ def _labels_out(labels: NDArray[Any]) -> dict[str, Any]:
 
 def steps_to_json(parts: Parted) -> dict[str, Any]:
     """Schema, steps and the number of columns that the first step takes."""
+    if len(parts.steps) > MOST_STEPS:
+        raise DeclarationError(f"A model file keeps at most {MOST_STEPS} steps.")
     return {
         "schema": None if parts.schema is None else parts.schema.to_toml(),
         "steps": [[name, *_step_out(name, step)] for name, step in parts.steps],
@@ -162,6 +165,8 @@ def steps_to_json(parts: Parted) -> dict[str, Any]:
 
 def steps_from_json(record: dict[str, Any], model: FeaturedModel) -> Pipeline:
     """The pipeline that was saved, around its model."""
+    if len(record["steps"]) > MOST_STEPS:
+        raise DataError("The model file names more steps than any that Privet writes.")
     steps = [(str(name), _step_in(str(kind), dict(kept))) for name, kind, kept in record["steps"]]
     width = int(record["columns"])
     for _, step in steps:
@@ -172,7 +177,7 @@ def steps_from_json(record: dict[str, Any], model: FeaturedModel) -> Pipeline:
     for _, step in steps:  # they learn the number of columns, and nothing else
         rows = step.fit(rows).transform(rows)
     if record["schema"] is not None:
-        encoder = SchemaEncoder(Schema.from_toml(str(record["schema"])))
+        encoder = SchemaEncoder(Schema.from_text(str(record["schema"])))
         steps.insert(0, ("schema", encoder))
     return Pipeline([*steps, (str(record["name"]), model)])
 

@@ -181,7 +181,7 @@ def carried(model: Promised | Pipeline) -> Schema | None:
         first = model[0]
         return first.schema if isinstance(first, SchemaEncoder) else None
     text = getattr(model, "schema_", None)
-    return None if text is None else Schema.from_toml(text)
+    return None if text is None else Schema.from_text(text)
 
 
 def with_schema(model: Promised | Pipeline, schema: Schema) -> Promised | Pipeline:

@@ -235,7 +235,7 @@ def _schema(model: Promised) -> Schema | None:
     text = getattr(model, "schema_", None)
     if text is None:
         return None
-    schema = Schema.from_toml(text)
+    schema = Schema.from_text(text)
     if schema.width != model.n_features_in_:
         raise DataError("The schema in the model file does not fit its coefficients.")
     return schema

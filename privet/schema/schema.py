@@ -103,3 +103,11 @@ class Schema(Declarations):
         A mistake is reported with its line and column.
         """
         return toml.read(cls, source)
+
+    @classmethod
+    def from_text(cls, text: str) -> Schema:
+        """A schema from TOML text, which is never taken for the name of a file.
+
+        For text out of a file that somebody else wrote: it must not choose what is read here.
+        """
+        return toml.read_text(cls, text)

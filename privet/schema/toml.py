@@ -68,13 +68,18 @@ _TOKEN = re.compile(
 def read(make: Callable[..., Made], source: str | Path) -> Made:
     """What ``make``, the class ``Schema``, makes of a file or of text."""
     if isinstance(source, str) and "\n" in source:
-        return _parse(make, source, "")
+        return read_text(make, source)
     try:
         return _parse(make, read_whole(source, LARGEST).decode(), f"{source}, ")
     except OSError:
         raise DeclarationError(f"The schema {str(source)!r} cannot be read as a file.") from None
     except UnicodeDecodeError:
         raise DeclarationError(f"The schema {str(source)!r} is not UTF-8 text.") from None
+
+
+def read_text(make: Callable[..., Made], text: str) -> Made:
+    """The same of text."""
+    return _parse(make, text, "")
 
 
 def _parse(make: Callable[..., Made], text: str, source: str) -> Made:

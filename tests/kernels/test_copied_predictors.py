@@ -218,21 +218,45 @@ def test_a_folder_that_was_copied_over_is_noticed(tmp_path: Path) -> None:
         predictor(folder / "journal").resume(X, Y, folder / "journal")
 
 
-def test_what_a_crash_leaves_needs_no_word(tmp_path: Path) -> None:
-    """A line that the end does not know, and a part of a line."""
+@pytest.mark.parametrize("torn", ["the end is older", "half a line"])
+def test_a_backup_of_two_times_is_no_crash(torn: str, tmp_path: Path) -> None:
+    """A program copies one file, then the other, while answers are given in between."""
     path = tmp_path / "journal"
     end = Path(f"{path}.end")
     model = predictor(path).fit(X, Y)
-    before = end.read_bytes()
-    known = model.answer(Z[:1])
-    end.write_bytes(before)
+    older = end.read_bytes()
+    model.answer(Z[:1])
+    journal, newer = path.read_bytes(), end.read_bytes()
+    model.answer(Z[1:2])  # which would be answered again, with another noise
+    path.write_bytes(journal + (b"{" if torn == "half a line" else b""))
+    end.write_bytes(newer if torn == "half a line" else older)
+    forget_process()
+    with pytest.raises(DataError, match="put back from a copy, moved"):
+        predictor(path).resume(X, Y, path)
+
+
+@pytest.mark.parametrize("lost", [0, 1, 90], ids=["a line", "its end", "a part of it"])
+def test_what_a_crash_leaves_needs_no_word(lost: int, tmp_path: Path) -> None:
+    """A line that the end does not know, or a part of one, which nobody has seen."""
+    path = tmp_path / "journal"
+    known = predictor(path).fit(X, Y).answer(Z[:1])
+    died = start(
+        """
+from privet.answers import journal
+model = predictor(path).resume(X, Y, path)
+journal.written = lambda _: os._exit(9)  # between the two files
+model.answer(Z[1:2])
+""",
+        path,
+    )
+    died.communicate(timeout=240)
+    assert died.returncode == 9
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - lost)
     forget_process()
     again = predictor(path).resume(X, Y, path)
     assert again.answer(Z[:1]) == known
-    with path.open("ab") as file:
-        file.write(b'{"queries": [[')
-    forget_process()
-    assert predictor(path).resume(X, Y, path).answer(Z[:1]) == known
+    assert len(again.transcript_) == (2 if lost == 0 else 1)
 
 
 # -- several processes -----------------------------------------------------------------------------

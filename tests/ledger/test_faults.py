@@ -25,6 +25,7 @@ from privet import Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError, MissingExtra, PrivetWarning
 from privet.ledger import store
 from privet.ledger.entries import Entries
+from privet.ledger.guarded_sqlite import GuardedConnection
 from tests.strategies import pure_event
 
 
@@ -510,7 +511,7 @@ def test_a_commit_is_durable_when_it_returns(
     """The settings under which each database promises it, at the moment of the commit."""
     found: list[Any] = []
 
-    class Watched(sqlite3.Connection):
+    class Watched(GuardedConnection):
         def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
             if sql == "COMMIT":
                 for name in ("journal_mode", "synchronous"):
@@ -519,7 +520,9 @@ def test_a_commit_is_durable_when_it_returns(
 
     connect = sqlite3.connect
     with monkeypatch.context() as patched:
-        patched.setattr(sqlite3, "connect", lambda *a, **o: connect(*a, **o, factory=Watched))
+        patched.setattr(
+            sqlite3, "connect", lambda *a, **o: connect(*a, **{**o, "factory": Watched})
+        )
         people.reserve("people", pure_event(0.1))
     assert found == ["wal", 2]  # FULL
     ledger = Ledger(f"{postgres_url}%20-csynchronous_commit%3Doff")
