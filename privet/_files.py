@@ -35,9 +35,9 @@ def write_whole(
     mode: int = 0o600,
     durable: bool = True,
 ) -> None:
-    """``content`` at ``path``, on disk when this returns unless it need not be ``durable``.
+    """``content`` at ``path``, on disk when this returns; text as UTF-8.
 
-    Text is written as UTF-8. Without ``replace`` a file that is already there stays and
+    Where it need not be ``durable`` a power cut may give the old file back. Without ``replace`` a file that is already there stays and
     ``FileExistsError`` is raised: of several processes at once exactly one wins. ``mode`` is
     ``for_others()`` for what is meant for others.
     """
@@ -46,8 +46,7 @@ def write_whole(
         file.write(content.encode() if isinstance(content, str) else content)
         os.chmod(file.fileno() if os.chmod in os.supports_fd else name, mode)
         file.flush()
-        if durable:
-            os.fsync(file.fileno())
+        os.fsync(file.fileno())
 
 
 def write_paid(path: Place, content: bytes | str, *, overwrite: bool, mode: int = 0o600) -> None:

@@ -122,12 +122,12 @@ def append(path: Place, transcript: Transcript, record: records.Record) -> None:
     """
     text, coming = records.line(record, transcript.digest)
     with records.at_end(path, transcript.digest) as file:
-        records.write(end_of(path), [{**_known_end(path), "coming": coming}])
+        # where a power cut takes the name of either end, the curator is asked
+        records.write(end_of(path), [{**_known_end(path), "coming": coming}], durable=False)
         file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())
         transcript.digest = coming
-        # what a power cut takes of this is told by the line that was to come
         records.write(end_of(path), [{**_end(transcript), "written": written(path)}], durable=False)
 
 

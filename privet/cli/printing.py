@@ -158,7 +158,7 @@ def free_place(path: Path, *, force: bool, apart: Sequence[Path | None] = ()) ->
             f"{path.name} is named twice, and one would take the other's place. Choose another "
             "name for what is to be written."
         )
-    if path.is_file():
+    if path.is_file() and os.access(path, os.R_OK):
         with path.open("rb") as file:
             if file.read(16).startswith(_OF_A_LEDGER):
                 raise DeclarationError(

@@ -9,15 +9,18 @@ file, a promoted server, an entry that this machine remembers and the ledger lac
         mine.since(number)          # what others have answered meanwhile
         mine.append(record)         # what nobody may see before the turn is over
 
-Records are chained by their digests, as entries are.
+Records are chained by their digests, as entries are, and the newest is remembered where a ledger's
+entries are: beside its file and in the user's own folder. A transcript that lacks it was put back.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from privet._files import canonical
@@ -25,6 +28,8 @@ from privet.errors import LedgerError
 from privet.ledger.entries import Transaction
 from privet.ledger.entry import checked_name
 from privet.ledger.ledger import Ledger
+from privet.ledger.memory import Heads, own_heads
+from privet.ledger.store import SQLITE
 
 _INSERT = "INSERT INTO {table} VALUES (:release, :number, :key, :asked, :record, :digest)"
 _SELECT = "SELECT number, key, asked, record, digest FROM {table} WHERE release = :release"
@@ -46,6 +51,11 @@ class AnswerNoted(NamedTuple):
         return dict(json.loads(self.text))
 
 
+class _Head(NamedTuple):
+    sequence: int
+    hash: str
+
+
 class Turn:
     """One release's transcript while nobody else can answer."""
 
@@ -53,6 +63,7 @@ class Turn:
         self._transaction, self.release = transaction, release
         self.ledger = ledger  # the identity of the ledger as it is now
         self._table = transaction.answers
+        self._made: AnswerNoted | None = None  # the newest that this turn wrote
 
     def create(self) -> None:
         """Make the table where this is the first release that needs it."""
@@ -61,10 +72,8 @@ class Turn:
 
     def since(self, number: int, digest: str = GENESIS) -> list[AnswerNoted]:
         """Records after ``number``, whose digest it was; refused where the chain is broken."""
-        if not self._transaction.has_answers():
-            return []
         query = f"{_SELECT} AND number >= :after ORDER BY number"
-        found = self._noted(query, after=number)
+        found = self._noted(query, after=number) if self._transaction.has_answers() else []
         if number > 0:
             if not found or (found[0].number, found[0].digest) != (number, digest):
                 raise LedgerError(
@@ -97,7 +106,31 @@ class Turn:
         values = {"release": self.release, "number": number, "key": key, "asked": asked}
         values |= {"record": text, "digest": made.digest}
         self._transaction.run(_INSERT.format(table=self._table), values)
+        self._made = made
         return made
+
+    def check_memories(self, memories: list[Heads]) -> None:
+        """Refuse a transcript without an answer that is remembered."""
+        for heads in memories:
+            with suppress(OSError):  # nothing is remembered, or it cannot be read
+                known = heads.newest()
+                if known is not None:
+                    self.since(*known)
+                    if heads.is_long():  # nobody else is writing
+                        heads.start("-", [_Head(*known)])
+
+    def remember(self, memories: list[Heads]) -> None:
+        """The newest record, once it is durable; what cannot be written is not remembered."""
+        if self._made is None:
+            return
+        head = _Head(self._made.number, self._made.digest)
+        for heads in memories:
+            with suppress(OSError):
+                if heads.path.exists():
+                    heads.note(head, durable=False)
+                else:
+                    heads.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    heads.start("-", [head])
 
     def _noted(self, query: str, **values: Any) -> list[AnswerNoted]:
         text = query.format(table=self._table)
@@ -116,7 +149,21 @@ def turn(ledger: Ledger, release: str) -> Iterator[Turn]:
     checked_name("release", release)
     with ledger._writing() as entries:
         newest = entries.newest()
-        yield Turn(entries.transaction, release, None if newest is None else newest.ledger)
+        mine = Turn(entries.transaction, release, None if newest is None else newest.ledger)
+        memories = _memories(ledger, mine)
+        mine.check_memories(memories)
+        yield mine
+    mine.remember(memories)
+
+
+def _memories(ledger: Ledger, mine: Turn) -> list[Heads]:
+    """Beside the ledger's file, where it has one, and in the user's own folder."""
+    of = f"-answers-{hashlib.sha256(mine.release.encode()).hexdigest()[:16]}"
+    own = own_heads(mine.ledger, of)
+    found = [] if own is None else [own]
+    if ledger.url.startswith(SQLITE):
+        found.append(Heads(Path(f"{os.path.realpath(ledger.path)}{of}")))
+    return found
 
 
 @contextmanager

@@ -52,6 +52,16 @@ def refuse_named_files(real: str) -> None:
         )
 
 
+def _size(path: str) -> int:
+    """What a file can hold: one with holes holds less than it says, a compressed one more."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0
+    blocks = getattr(found, "st_blocks", 0)  # of 512 bytes; some systems do not count them
+    return min(found.st_size, 16 * 512 * blocks) if blocks else found.st_size
+
+
 def told(error: Exception) -> str:
     """What SQLite complains of, in words."""
     if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
@@ -75,9 +85,7 @@ class GuardedConnection(sqlite3.Connection):
     def trust(self, real: str) -> None:
         """The schema is Privet's: as much as an honest file of this size can need."""
         self.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-        self._size = LONGEST + sum(
-            os.path.getsize(each) for each in (real, f"{real}-wal") if os.path.exists(each)
-        )
+        self._size = LONGEST + sum(map(_size, (real, f"{real}-wal")))
         self._left = _FOR_ALL + self._size
 
     def found(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:

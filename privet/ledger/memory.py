@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from privet._files import write_whole
 from privet._untrusted import read_whole
@@ -46,6 +47,18 @@ _TAKE_OVER = (
 )
 
 
+class Noted(Protocol):
+    """What is remembered by its number and its hash."""
+
+    @property
+    def sequence(self) -> int:
+        """Its number."""
+
+    @property
+    def hash(self) -> str:
+        """Its hash."""
+
+
 @dataclass(frozen=True)
 class Heads:
     """A file of heads. ``file`` in it is the number of the ledger's own file, where it has one."""
@@ -67,6 +80,11 @@ class Heads:
             raise self._damaged()
         return file, heads
 
+    def newest(self) -> tuple[int, str] | None:
+        """The newest head; None where there is none."""
+        _, heads = self.read()
+        return max(heads.items(), default=None)
+
     def check(self, entries: Entries) -> str:
         """Refuse a ledger without an entry that is noted here; returns its file's number."""
         file, heads = self.read()
@@ -81,12 +99,12 @@ class Heads:
                 )
         return file
 
-    def start(self, file: str, newest: Iterable[Entry] = (), *, mode: int = 0o600) -> None:
+    def start(self, file: str, newest: Iterable[Noted] = (), *, mode: int = 0o600) -> None:
         """A new file, with the newest heads alone."""
         lines = [f"{_LEAD} {file}", *(f"{entry.sequence} {entry.hash}" for entry in newest)]
         write_whole(self.path, "".join(f"{line}\n" for line in lines), mode=mode)
 
-    def note(self, entry: Entry, *, durable: bool = True) -> None:
+    def note(self, entry: Noted, *, durable: bool = True) -> None:
         """One more head; on disk when this returns, if it must be ``durable``."""
         handle = os.open(self.path, _APPENDING)
         try:
@@ -119,18 +137,18 @@ class Heads:
 # -- the user's own folder -----------------------------------------------------------------------
 
 
-def own_heads(identity: str | None) -> Heads | None:
-    """Where this user remembers a ledger; None for a ledger without identity, or without a home."""
+def own_heads(identity: str | None, of: str = "") -> Heads | None:
+    """Where this user remembers a ledger, or something ``of`` it; None without identity or home."""
     if identity is None or _IDENTITY.fullmatch(identity) is None:
         return None
     given = os.environ.get(FOLDER)
     if given:
-        return Heads(Path(given) / identity)
+        return Heads(Path(given) / f"{identity}{of}")
     try:
         state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     except RuntimeError:  # nobody's home
         return None
-    return Heads(Path(state) / "privet" / "ledgers" / identity)
+    return Heads(Path(state) / "privet" / "ledgers" / f"{identity}{of}")
 
 
 def check_own(entries: Entries, *, tidy: bool = False) -> None:

@@ -167,7 +167,8 @@ class SqliteStore:
             )
         with closing(self._archived() if only else self._connect(create=create)) as connection:
             try:
-                self._format(connection)  # before anything else that its schema may ask for
+                if only:
+                    self._one_view(connection)  # before anything else is asked of it
                 connection.trust(os.path.realpath(self.path))
                 yield connection
             except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -275,11 +276,7 @@ class SqliteStore:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection, *, create: bool) -> None:
-        # before anything is changed in a foreign file, and in one view of it: another process may
-        # be creating the ledger just now
-        connection.execute("BEGIN")
-        found = self._format(connection)
-        connection.execute("ROLLBACK")
+        found = self._one_view(connection)  # before anything is changed in a foreign file
         if found is None and not create:
             raise LedgerError(FOREIGN.format(place=self.path.name))
         if one_value(connection, "PRAGMA journal_mode = WAL") != "wal":
@@ -304,6 +301,13 @@ class SqliteStore:
             self._beside.expect_none()
         else:
             raise LedgerError(NOT_THERE.format(place=self.path.name))
+
+    def _one_view(self, connection: sqlite3.Connection) -> str | None:
+        """The format, while another process may be creating the ledger just now."""
+        connection.execute("BEGIN")
+        found = self._format(connection)
+        connection.execute("ROLLBACK")
+        return found
 
     def _format(self, connection: sqlite3.Connection) -> str | None:
         return found_format(connection, self.path.name)

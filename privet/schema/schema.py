@@ -110,4 +110,4 @@ class Schema(Declarations):
 
         For text out of a file that somebody else wrote: it must not choose what is read here.
         """
-        return toml.read_text(cls, text)
+        return toml.of_text(cls, text)

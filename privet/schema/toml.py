@@ -68,7 +68,7 @@ _TOKEN = re.compile(
 def read(make: Callable[..., Made], source: str | Path) -> Made:
     """What ``make``, the class ``Schema``, makes of a file or of text."""
     if isinstance(source, str) and "\n" in source:
-        return read_text(make, source)
+        return of_text(make, source)
     try:
         return _parse(make, read_whole(source, LARGEST).decode(), f"{source}, ")
     except OSError:
@@ -77,7 +77,7 @@ def read(make: Callable[..., Made], source: str | Path) -> Made:
         raise DeclarationError(f"The schema {str(source)!r} is not UTF-8 text.") from None
 
 
-def read_text(make: Callable[..., Made], text: str) -> Made:
+def of_text(make: Callable[..., Made], text: str) -> Made:
     """The same of text."""
     return _parse(make, text, "")
 

@@ -14,7 +14,7 @@ from privet import PureDP
 from privet.answers import ledger_answers
 from privet.answers.ledger_answers import LedgerAnswers, open_answers, resumed_answers
 from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
-from privet.ledger import Ledger
+from privet.ledger import Ledger, memory
 from privet.ledger.answer_turns import glance, turn
 from privet.mechanisms.function import MOST_RESUMED
 from privet.privacy.budget import ZCDP
@@ -233,6 +233,36 @@ def test_a_transcript_that_was_rolled_back_or_changed_does_not_go_on(
             release if "rolled" in words else resumed_answers("ward", patients(), ledger=ledger)
         ).answer(queries(1, seed=1))
     assert other.kept.name == "ward"
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["the file", "all beside it"])
+def test_a_transcript_that_was_put_back_in_place_does_not_go_on(
+    ledger: Ledger, together: bool
+) -> None:
+    """No entry is missing then, and the file has its number: what was answered is remembered."""
+    release = opened(ledger)
+    release.answer(queries(1))
+    folder = ledger.path.parent
+    kept = {each: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+    release.answer(queries(1, seed=1))  # which would be answered again, with another noise
+    for file, content in kept.items():
+        if together or file == ledger.path:
+            file.write_bytes(content)
+    ledger.verify()
+    with pytest.raises(LedgerError, match="rolled back"):
+        resumed_answers("ward", patients(), ledger=ledger)
+
+
+def test_what_is_remembered_of_answers_does_not_grow_for_ever(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_LARGEST", 300)
+    release = opened(ledger)
+    for seed in range(9):
+        release.answer(queries(1, seed))
+    sizes = [each.stat().st_size for each in ledger.path.parent.glob("*-answers-*")]
+    assert len(sizes) == 1
+    assert max(sizes) < 500
 
 
 def test_persons_with_several_rows_have_the_promise_of_the_schema(tmp_path: Path) -> None:
