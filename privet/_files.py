@@ -37,9 +37,9 @@ def write_whole(
 ) -> None:
     """``content`` at ``path``, on disk when this returns; text as UTF-8.
 
-    Where it need not be ``durable`` a power cut may give the old file back. Without ``replace`` a file that is already there stays and
-    ``FileExistsError`` is raised: of several processes at once exactly one wins. ``mode`` is
-    ``for_others()`` for what is meant for others.
+    Where it need not be ``durable`` a power cut may give the old file back. Without ``replace`` a
+    file that is already there stays and ``FileExistsError`` is raised: of several processes at once
+    exactly one wins. ``mode`` is ``for_others()`` for what is meant for others.
     """
     with _temporary(path, replace=replace, durable=durable) as (file, name):
         # by its handle: in a folder of several people the name may be somebody's link by now
