@@ -140,9 +140,9 @@ class SqliteStore:
             self._beside.note(entries.appended, anew=True)
 
     def check(self) -> None:
-        """SQLite's own check of the file's pages."""
+        """SQLite's own check of the file's pages, and that its indices lead to every entry."""
         with self._connected(read=True) as connection:
-            found = one_value(connection, "PRAGMA quick_check(1)")
+            found = one_value(connection, "PRAGMA integrity_check(1)")
         if found != "ok":
             raise LedgerError(f"The file of the ledger {self.path.name} is damaged: {found}.")
 

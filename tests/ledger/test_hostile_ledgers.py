@@ -130,6 +130,26 @@ def test_a_ledger_has_one_face(paid: Ledger, tmp_path: Path) -> None:
             attempt()
 
 
+def test_an_index_hides_no_release(paid: Ledger) -> None:
+    """What is shown of an account is found by an index, which is under no hash."""
+    made = sqlite3.connect(paid.path, isolation_level=None)
+    rows = made.execute(f"SELECT {NAMES} FROM entries WHERE sequence > 5").fetchall()
+    made.execute("DELETE FROM entries WHERE sequence > 5")
+    made.execute("PRAGMA writable_schema = ON")
+    index = made.execute("SELECT * FROM sqlite_master WHERE name = 'entries_by_dataset'").fetchone()
+    made.execute("DELETE FROM sqlite_master WHERE name = 'entries_by_dataset'")
+    made.close()
+    made = sqlite3.connect(paid.path, isolation_level=None)  # which does not know of the index
+    insert = f"INSERT INTO entries ({NAMES}) VALUES ({', '.join('?' * len(COLUMNS))})"
+    made.executemany(insert, rows)
+    made.execute("PRAGMA writable_schema = ON")
+    made.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", index)
+    made.close()
+    assert len(list(paid.releases("people"))) == 2
+    with pytest.raises(LedgerError, match="missing from index"):
+        paid.verify()
+
+
 def test_an_entry_is_asked_for_its_own_hash(paid: Ledger) -> None:
     """The witness compares what an entry is, not the hash that stands beside it."""
     witness = [paid.witness_line()]
