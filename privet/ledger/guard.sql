@@ -2,7 +2,9 @@
 -- that add up are in guard_totals.sql. @. stands for the ledger's schema, @genesis@ for what the
 -- first entry follows, @curves@ for the kinds of curves, @fixed@ for the settings by which somebody
 -- could change the meaning of a name or a text. Every function fixes them, since every one can be
--- called by whoever may charge.
+-- called by whoever may charge. Whoever may call one may also have it compiled without them
+-- (plpgsql_validator), and a session keeps the types of variables that were found then: these are
+-- written with their schema, unless they are words of SQL itself (INT, NUMERIC, BOOLEAN).
 
 -- Nobody else writes until this transaction ends.
 CREATE OR REPLACE FUNCTION @.privet_lock() RETURNS void
@@ -15,9 +17,9 @@ END $$;
 CREATE OR REPLACE FUNCTION @.privet_quoted(value TEXT) RETURNS TEXT
 LANGUAGE plpgsql IMMUTABLE @fixed@ AS $$
 DECLARE
-  letter TEXT;
+  letter pg_catalog.TEXT;
   code INT;
-  told TEXT := '';
+  told pg_catalog.TEXT := '';
 BEGIN
   IF value IS NULL THEN
     RETURN 'null';
@@ -125,13 +127,13 @@ CREATE OR REPLACE FUNCTION @.privet_admit_charge(
   made @.privet_entries, last @.privet_entries, opened @.privet_entries
 ) RETURNS void LANGUAGE plpgsql @fixed@ AS $$
 DECLARE
-  terms JSONB := CASE WHEN opened.body::jsonb ? 'cap' THEN opened.body::jsonb
+  terms pg_catalog.JSONB := CASE WHEN opened.body::jsonb ? 'cap' THEN opened.body::jsonb
     ELSE jsonb_build_object('cap', opened.body::jsonb, 'parts', '{}'::jsonb, 'group', 1) END;
-  event JSONB := made.body::jsonb;
-  before JSONB := @.privet_vectors(last.totals);
-  after JSONB := @.privet_vectors(made.totals);
+  event pg_catalog.JSONB := made.body::jsonb;
+  before pg_catalog.JSONB := @.privet_vectors(last.totals);
+  after pg_catalog.JSONB := @.privet_vectors(made.totals);
   k NUMERIC := (terms->>'group')::numeric;
-  rows JSONB := terms->'parts'->made.part;
+  rows pg_catalog.JSONB := terms->'parts'->made.part;
   place INT := (SELECT number - 1 FROM (SELECT name, row_number() OVER (ORDER BY name COLLATE "C")
     AS number FROM jsonb_object_keys(terms->'parts') name) names WHERE name = made.part);
 BEGIN
@@ -200,7 +202,7 @@ CREATE OR REPLACE FUNCTION @.privet_guard() RETURNS trigger
 LANGUAGE plpgsql @fixed@ AS $$
 DECLARE
   newest @.privet_entries;
-  owner OID := (SELECT relowner FROM pg_class WHERE oid = TG_RELID);
+  owner pg_catalog.OID := (SELECT relowner FROM pg_class WHERE oid = TG_RELID);
 BEGIN
   PERFORM @.privet_lock();
   NEW.author := current_user;

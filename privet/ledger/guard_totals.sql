@@ -50,13 +50,13 @@ $$;
 CREATE OR REPLACE FUNCTION @.privet_floors(event JSONB, k FLOAT8, width INT) RETURNS FLOAT8[]
 LANGUAGE plpgsql IMMUTABLE @fixed@ AS $$
 DECLARE
-  claim JSONB := event->'claim';
-  loss FLOAT8[];
-  rho FLOAT8[];
-  mu FLOAT8[];
-  kinds TEXT[];
-  pure FLOAT8;
-  concentrated FLOAT8;
+  claim pg_catalog.JSONB := event->'claim';
+  loss pg_catalog.FLOAT8[];
+  rho pg_catalog.FLOAT8[];
+  mu pg_catalog.FLOAT8[];
+  kinds pg_catalog.TEXT[];
+  pure pg_catalog.FLOAT8;
+  concentrated pg_catalog.FLOAT8;
 BEGIN
   SELECT array_agg(coalesce(CASE WHEN read.kind IN ('pure', 'concentrated') THEN read.loss END,
       'Infinity')), array_agg(coalesce(CASE read.kind WHEN 'pure' THEN read.loss ^ 2 / 2
@@ -93,7 +93,7 @@ CREATE OR REPLACE FUNCTION @.privet_paid(
   before JSONB, after JSONB, touched BOOLEAN, event JSONB, k NUMERIC
 ) RETURNS BOOLEAN LANGUAGE plpgsql IMMUTABLE @fixed@ AS $$
 DECLARE
-  claim JSONB := event->'claim';
+  claim pg_catalog.JSONB := event->'claim';
   width INT := jsonb_array_length(after);
   fresh BOOLEAN := NOT EXISTS (SELECT FROM jsonb_array_elements(before) each
     WHERE @.privet_amount(each) IS DISTINCT FROM 0);
@@ -103,7 +103,7 @@ DECLARE
     WHEN claim->>'kind' = 'gdp' AND width = 1 THEN 0 END;
   claimed NUMERIC := coalesce(@.privet_number(claim->'epsilon') * k,
     (@.privet_number(claim->'mu') * k) ^ 2, @.privet_number(claim->'rho') * k ^ 2);
-  floors FLOAT8[] := @.privet_floors(event, k::float8, width);
+  floors pg_catalog.FLOAT8[] := @.privet_floors(event, k::float8, width);
   earlier NUMERIC;
   later NUMERIC;
   least_step NUMERIC;

@@ -69,7 +69,8 @@ LOCK = "privet_lock()"
 
 
 # The language keeps what the names of types meant when a function was first called in a session, so
-# that whoever may charge could call one beforehand where "jsonb" is a type of his own.
+# that whoever may charge could call one beforehand where "jsonb" is a type of his own. How one is
+# compiled past these settings, and what is done about that, is in guard.sql.
 _FIXED = "SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from privet import PureDP
@@ -45,21 +47,46 @@ def spent(ledgers: Logins) -> tuple[list[Entry], Entry]:
     return entries, charge(entries, totals=entries[0].totals_text)
 
 
-def test_a_type_of_ones_own_does_not_return_the_budget(ledgers: Logins) -> None:
-    """A function keeps the types that it found when it was first called in a session."""
+@pytest.mark.parametrize(
+    "prepared",
+    [
+        "SELECT @.privet_admit_charge(NULL, NULL, NULL)",
+        "SELECT pg_catalog.plpgsql_validator('@.privet_admit_charge'::pg_catalog.regproc)",
+    ],
+    ids=["called", "compiled"],
+)
+def test_a_type_of_ones_own_does_not_return_the_budget(ledgers: Logins, prepared: str) -> None:
+    """A function keeps the types that it found when it was first compiled in a session."""
     entries, refund = spent(ledgers)
     shadow = SHADOW
     for name, totals in (("nothing", entries[0].totals_text), ("quarter", grown(entries[:1]))):
         shadow = shadow.replace(f"@{name}@", totals)
     with psycopg.connect(ledgers.of("alice").url, autocommit=True) as connection:
         connection.execute(shadow.encode())
-        called = f'SELECT "{ledgers.schema}".privet_admit_charge(NULL, NULL, NULL)'
-        with pytest.raises(psycopg.Error):
-            connection.execute(called.encode())
+        with suppress(psycopg.Error):
+            connection.execute(prepared.replace("@.", f'"{ledgers.schema}".').encode())
         connection.execute("RESET search_path")
         with pytest.raises(psycopg.Error, match="less was added than the release costs"):
             connection.execute(ledgers.inserting().encode(), tuple(refund))
     assert ledgers.owner.entries() == entries
+
+
+def test_types_of_ones_own_are_not_found_when_functions_are_compiled(ledgers: Logins) -> None:
+    """Compiled by hand, without its settings, a function finds what is first on the path."""
+    entries = ledgers.owner.entries()
+    shadows = [
+        f"CREATE TYPE pg_temp.{name} AS ENUM ()"
+        for name in ("bool", "float8", "int4", "int8", "jsonb", '"numeric"', "oid", "text")
+    ]
+    compiled = (
+        "SELECT pg_catalog.plpgsql_validator(p.oid) FROM pg_catalog.pg_proc p "
+        "JOIN pg_catalog.pg_language l ON l.oid = p.prolang AND l.lanname = 'plpgsql' "
+        f"WHERE p.pronamespace = '{ledgers.schema}'::pg_catalog.regnamespace"
+    )
+    honest = charge(entries, totals=grown(entries))
+    path = "SET search_path = pg_temp, pg_catalog"
+    ledgers.append("alice", honest, *shadows, path, compiled, "RESET search_path")
+    assert ledgers.owner.entries() == [*entries, honest]
 
 
 def test_every_function_fixes_what_its_names_mean(ledgers: Logins) -> None:
