@@ -48,6 +48,11 @@ def is_dask_frame(table: Any) -> bool:
     return type(table).__module__.startswith("dask.") and hasattr(table, "to_delayed")
 
 
+def _itself(job: Job) -> Job:
+    """The job, on the worker that others fetch it from."""
+    return job
+
+
 def _without_rows(frame: Any) -> Any:
     """A data frame with the columns of a Dask dataframe."""
     import pandas as pd
@@ -100,7 +105,8 @@ class DaskEngine(Engine):
 
     def run(self, handles: Sequence[Any], job: Job) -> Iterator[UnitAnswer]:
         """A task for each unit, then tasks that join them until few are left."""
-        sent = self.client.scatter(job, broadcast=True, hash=False)
+        # a task, and not scattered: to scatter hangs where a worker is lost, a task is done again
+        sent = self._submit(_itself, job)
         level = [self._submit(remote_answer, each, sent) for each in handles]
         while len(level) > FAN_IN:
             groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
