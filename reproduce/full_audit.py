@@ -24,16 +24,16 @@ privet audit --html audit.html    # the tables, with the worst neighbors drawn
 make audit                        # in the repository: also every planted bug, and this page
 ```
 
-No rows are needed and no budget is spent. An audit can refute a promise and never prove it; what
-it can find is shown by [bugs planted on purpose](planted-bugs.md), and how to report what it missed
-is in [SECURITY.md](../SECURITY.md).
+No rows are needed and no budget is spent. An audit can refute a promise but never prove it. What it
+can find is shown by [bugs planted on purpose](planted-bugs.md); how to report what it missed is in
+[SECURITY.md](../SECURITY.md).
 
-This page was written by `make audit` with {seconds:.0f} seconds of processor time on one core.
-Random numbers in it (tests, black boxes) differ from run to run; the others do not.
+`make audit` wrote this page with {seconds:.0f} seconds of processor time on one core. The random
+numbers in it (tests, black boxes) differ from run to run; the others do not.
 
-Outputs of more than two numbers have no quadrature here, and in one column two rows move the
-gradient less than they can in two: Gaussian noise with softmax or joint Huber loss shows less than
-it could.
+Exact divergences of Gaussian noise are computed for outputs of at most two numbers. With softmax or
+joint Huber loss that leaves one column, in which two rows move the gradient less than they can in
+two, so those rows of the table show less than they could.
 
 """
 

@@ -171,7 +171,7 @@ def _drawn(witness: AuditWitness, name: str) -> WitnessDrawn:
         axes.plot(*crowd.T, "o", ms=4, color=COLORS["ink"], label="all other rows")
         for row, color, told, style in (
             (leaving, "accent", "the row in the first table", "-"),
-            (entering, "warm", "its replacement in the second", "--"),
+            (entering, "warm", "its replacement in the second table", "--"),
         ):
             axes.plot([0, row[0]], [0, row[1]], style, color=COLORS[color], lw=2, label=told)
         if mechanism == "objective":
@@ -192,7 +192,7 @@ def _draw_noise(axes: Any, witness: AuditWitness) -> None:
     ]
     unit = witness.design.risk.norm_bound / max(float(np.linalg.norm(end)) for end in ends)
     for end, color, told in zip(ends, ("accent", "warm"), ("first", "second"), strict=True):
-        label = f"noise of the {told}, scaled"
+        label = f"noise for the {told} table, scaled"
         axes.plot(*(unit * end), "*", ms=11, color=COLORS[color], label=label)
 
 

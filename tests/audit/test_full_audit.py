@@ -13,10 +13,12 @@ import pytest
 
 from privet._types import Array, Targets
 from privet.audit import cases, doors, full_audit
+from privet.audit.answer_replay import replayed_answers
 from privet.audit.attacks import Finding
 from privet.audit.black_box import WatchedBound, watched_bound
 from privet.audit.cases import audit_cases
 from privet.audit.full_audit import EXACT, run_audit, subjects
+from privet.audit.measure_replay import replayed_moments
 from privet.audit.precision import precision_findings
 from privet.audit.release_replay import replayed_model
 from privet.errors import DeclarationError, InfeasibleBudget, quietly
@@ -24,6 +26,8 @@ from privet.grid import round_to_grid
 from privet.kernels import KERNEL_MODELS
 from privet.losses import LOSSES, HuberHinge, Loss
 from privet.mechanisms import RELEASES, TRAINERS, Design, Mechanism, OutputPerturbation, Trainer
+from privet.mechanisms.kernel_minimizer import KernelMinimizer
+from privet.mechanisms.moments import Mean
 from privet.mechanisms.trainer import CHOICES
 from privet.models import MODELS, REGRESSORS, row_view
 from privet.privacy import BUDGETS, Budget, PureDP
@@ -207,3 +211,14 @@ def test_a_model_whose_rows_are_not_clipped_is_convicted(monkeypatch: pytest.Mon
     monkeypatch.setattr(row_view, "checked_rows", unclipped)
     monkeypatch.setattr(row_view, "tell_clipped", lambda rows: None)
     assert not replayed_model("LinearSVC").passed
+
+
+def test_half_the_sensitivity_of_answers_and_means_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel, mean = KernelMinimizer.sensitivity.fget, Mean.sensitivity  # type: ignore[attr-defined]
+    monkeypatch.setattr(KernelMinimizer, "sensitivity", property(lambda it: 0.5 * kernel(it)))
+    monkeypatch.setattr(Mean, "sensitivity", lambda it, n: 0.5 * mean(it, n))
+    passed = [one.sentence for one in replayed_answers() if one.passed]
+    assert passed == ["answers, vector."]  # output perturbation, which has a bound of its own
+    assert not any(one.passed for one in replayed_moments())
