@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from privet import ZCDP, LogisticRegression, PureDP, confidence_intervals, evaluate
+from privet import (
+    ZCDP,
+    HuberRegressor,
+    LogisticRegression,
+    PureDP,
+    confidence_intervals,
+    evaluate,
+)
 from privet import fit_with_intervals as fit_both
 from privet.evaluation import choose_threshold
 from privet.privacy import Event
@@ -113,20 +121,28 @@ def matrices(model: Any, found: Any, numbers: dict[str, Any]) -> Published:
     return published(event, numbers, claim, [1], released=(model, found))
 
 
-def intervals(name: str, budget: Any) -> None:
+def intervals(name: str, budget: Any, make: Callable[[int | None], Any] = logistic) -> None:
     """Enter intervals for a model's coefficients."""
 
     def run(seed: int | None) -> Published:
         x, y = people(2, 2000)
-        model = logistic(seed).fit(x, y)
+        model = make(seed).fit(x, y)
         found = confidence_intervals(model, x, y, budget=budget)
         return matrices(model, found, {})
 
     release(name)(run)
 
 
+def huber(seed: int | None) -> Any:
+    """A regression whose coefficients get intervals."""
+    return HuberRegressor(
+        PureDP(3.0), target_bounds=(0, 1), regularization=0.05, insecure_seed=seed
+    )
+
+
 intervals("intervals pure", PureDP(100.0))
 intervals("intervals zcdp", ZCDP(20.0))
+intervals("intervals huber", ZCDP(20.0), huber)
 
 
 @release("fit with intervals")
