@@ -39,6 +39,35 @@ _ROLES = (
     "REVOKE USAGE ON TYPE @.privet_entries FROM PUBLIC",
 )
 
+# The login that made the tables may have left something that goes on writing, or that runs with the
+# rights of whoever writes. Asked last, when nobody else can change the tables any more.
+_LEFT = """
+DO $$ DECLARE
+  ours pg_catalog.OID[] := ARRAY['@.privet_entries'::regclass, '@.privet_ledger'::regclass,
+    to_regclass('@.privet_answers')];
+BEGIN
+  IF EXISTS (SELECT FROM pg_trigger
+      WHERE tgrelid = ANY (ours) AND NOT tgisinternal AND tgname <> 'privet_guard')
+    OR EXISTS (SELECT FROM pg_rewrite WHERE ev_class = ANY (ours))
+    OR EXISTS (SELECT FROM pg_policy WHERE polrelid = ANY (ours))
+    OR EXISTS (SELECT FROM pg_inherits WHERE inhparent = ANY (ours) OR inhrelid = ANY (ours))
+    OR EXISTS (SELECT FROM pg_constraint
+      WHERE conrelid = ANY (ours) AND contype NOT IN ('n', 'p', 'u'))
+    OR EXISTS (SELECT FROM pg_index
+      WHERE indrelid = ANY (ours) AND (indexprs IS NOT NULL OR indpred IS NOT NULL))
+    OR EXISTS (SELECT FROM pg_attrdef
+      WHERE adrelid = ANY (ours) AND pg_get_expr(adbin, adrelid) <> 'CURRENT_USER')
+    OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = ANY (ours) AND attnum > 0
+      AND NOT attisdropped AND (attacl IS NOT NULL
+        OR atttypid <> ALL (ARRAY['text'::regtype, 'bigint'::regtype])))
+    OR EXISTS (SELECT FROM pg_class, aclexplode(relacl) granted WHERE pg_class.oid = ANY (ours)
+      AND grantee <> relowner AND privilege_type NOT IN ('SELECT', 'INSERT')) THEN
+    RAISE EXCEPTION 'triggers, rules, rights or other things that Privet has not made are on the '
+      'tables of the ledger; look at them, remove them, and make the roles again';
+  END IF;
+END $$
+"""
+
 
 def roles_sql(url: str, prefix: str = "privet") -> list[str]:
     """The statements that create the roles of the ledger at ``url``, in order."""
@@ -64,7 +93,7 @@ def _prepared(url: str, prefix: str, *, run: bool) -> list[str]:
         statements = [
             connection.named(_in(f'"{connection.schema}"', statement).replace("PREFIX", prefix))
             # together, whoever runs them: there is no trigger between its removal and its creation
-            for statement in ("BEGIN", *_ROLES, *GUARD, *_functions(), "COMMIT")
+            for statement in ("BEGIN", *_ROLES, *GUARD, *_functions(), _LEFT, "COMMIT")
         ]
         for statement in statements if run else ():
             connection.execute(statement)
