@@ -23,6 +23,8 @@ from privet.schema.tables import open_table
 FAN_IN = 16
 #: The share of the workers' memory that a table may take between passes.
 MOST_OF_MEMORY = 0.5
+#: Seconds after which it is looked whether anybody still works on a pass.
+PATIENCE = 20.0
 LOST = (
     "The Dask cluster did not finish the pass ({kind}). Nothing was released; a charge to a "
     "ledger stands. Look at the workers' logs and start again."
@@ -131,12 +133,19 @@ class DaskEngine(Engine):
 
     def _result(self, future: Any) -> Any:
         """An answer; what a worker says of a row is not passed on, Privet's own errors are."""
-        try:
-            found = future.result()
-        except PrivetError:
-            raise
-        except Exception as error:
-            kind = type(error).__name__
-        else:
-            return found
+        idle = 0
+        while True:
+            try:
+                return future.result(timeout=PATIENCE)
+            except PrivetError:
+                raise
+            except TimeoutError:
+                # after the loss of a worker a result may never come: nobody works on it any more
+                idle = 0 if any(self.client.processing().values()) else idle + 1
+                kind = "nobody works on it"
+                if idle < 2:
+                    continue
+            except Exception as error:
+                kind = type(error).__name__
+            break
         raise DataError(LOST.format(kind=kind))  # outside of the handler, which may quote a row
