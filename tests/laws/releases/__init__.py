@@ -18,6 +18,8 @@ MODULES: dict[str, str] = {
     "statistics": "linear statistics zcdp",
     "regularization": "logistic output pure",
     "release": "logistic objective pure",
+    "trainer": "logistic objective pure",
+    "laplace_rate": "logistic objective pure",
     "moments": "gaussian mixture pure",
     "matrix": "intervals zcdp",
     "counts": "evaluate pure",
