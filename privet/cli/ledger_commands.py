@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privet._files import write_whole
 from privet._untrusted import read_whole
+from privet.cli.ledger_view import (
+    account_record,
+    declared_terms,
+    fitting,
+    show_account,
+    terms_words,
+)
 from privet.cli.options import BudgetFlags, Json, command, open_ledger
-from privet.cli.printing import as_json, clean, facts, say, table
+from privet.cli.printing import as_json, facts, say
 
 if TYPE_CHECKING:
     from privet.cli.verify_commands import ReleasedFile
-    from privet.ledger import Fits, Ledger, Terms
+    from privet.ledger import Ledger
     from privet.ledger.binding import BindingFinding
     from privet.ledger.checkpoint import Checkpoint
-    from privet.ledger.entries import ReleaseNoted
 
 #: of a checkpoint, or of what a witness kept
 LARGEST = 256 << 20
@@ -60,13 +65,15 @@ def open_(
     ledger = open_ledger(place)
     ledger.open(dataset, cap, parts=_ranges(part) if part else None, group=group)
     if json:
-        as_json({"ledger": ledger.place, "dataset": dataset, **_declared(ledger.terms(dataset))})
+        as_json(
+            {"ledger": ledger.place, "dataset": dataset, **declared_terms(ledger.terms(dataset))}
+        )
     else:
         terms = ledger.terms(dataset)
         facts(
             [
                 ("Opened", f"{dataset} in {ledger.place}"),
-                *_words(terms),
+                *terms_words(terms),
                 ("Admits", _ADMITS[terms.cap.kind]),
                 ("Fits now", ledger.fits(dataset).told(ledger.terms(dataset).group)),
             ]
@@ -108,17 +115,6 @@ def _ranges(parts: list[str]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _declared(terms: Terms) -> dict[str, Any]:
-    parts = {part.name: [part.start, part.stop] for part in terms.parts}
-    return {"cap": terms.cap.to_json(), "group": terms.group, "parts": parts}
-
-
-def _words(terms: Terms) -> list[tuple[str, str]]:
-    each = "" if terms.group == 1 else f" for a person with at most {terms.group} rows"
-    parts = [(f"Part {part.name}", f"rows {part.start} to {part.stop - 1}") for part in terms.parts]
-    return [("Cap", f"{terms.cap}{each}"), *parts]
-
-
 def show(
     place: Place,
     dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None,
@@ -131,112 +127,14 @@ def show(
     names = ledger.datasets() if dataset is None else [dataset]
     wanted = None if every else last
     if json:
-        accounts = [_account(ledger, name, wanted) for name in names]
+        accounts = [account_record(ledger, name, wanted) for name in names]
         as_json({"ledger": ledger.place, "head": ledger.head(), "accounts": accounts})
         return
     if not names:
         say("No data set is open in this ledger.")
     for name in names:
-        _show(ledger, name, wanted)
+        show_account(ledger, name, wanted)
     facts([("Head", ledger.head())])
-
-
-def _account(ledger: Ledger, dataset: str, last: int | None) -> dict[str, Any]:
-    """All about an account; whether it has earlier releases than the ones told."""
-    terms = ledger.terms(dataset)
-    found = list(ledger.releases(dataset, None if last is None else last + 1))
-    more = last is not None and len(found) > last
-    return {
-        "dataset": dataset,
-        **_declared(terms),
-        "opened": ledger.opened(dataset),
-        **_left(ledger, dataset, terms),
-        "earlier_releases": more,
-        "releases": [_release(each) for each in (found[1:] if more else found)],
-    }
-
-
-def _release(found: ReleaseNoted) -> dict[str, Any]:
-    entry = found.charged
-    told = entry.body.get  # which a stranger may have written
-    return {
-        "number": entry.sequence,
-        "time": str(entry.time),
-        "mechanism": str(told("mechanism", "")),
-        "claim": told("claim"),
-        "rows": told("n"),
-        "part": entry.part,
-        "settled": found.settled,
-    }
-
-
-def _left(ledger: Ledger, dataset: str, terms: Terms) -> dict[str, Any]:
-    names = [part.name for part in terms.parts]
-    return {
-        "remaining": ledger.remaining(dataset),
-        "remaining_in_parts": {name: ledger.remaining(dataset, name) for name in names},
-        "fits": _fitting(ledger.fits(dataset)),
-        "fits_in_parts": {name: _fitting(ledger.fits(dataset, name)) for name in names},
-    }
-
-
-def _fitting(fits: Fits) -> dict[str, Any]:
-    """The largest releases that would be admitted now; null where there is none."""
-    approx = fits.approx
-    return {
-        "epsilon": fits.pure or None,
-        "rho": fits.rho or None,
-        "mu": fits.mu or None,
-        "epsilon_delta": None if approx is None else [approx.epsilon, approx.delta],
-        "gaussian_only": fits.gaussian,
-    }
-
-
-def _left_words(ledger: Ledger, dataset: str, left: dict[str, Any]) -> list[tuple[str, str]]:
-    parts = left["remaining_in_parts"].items()
-    whole = " for a release from all rows" if parts else ""
-    group = ledger.terms(dataset).group
-    found = [
-        ("Left", f"{left['remaining']:.10g}{whole}"),
-        ("Fits now", f"{ledger.fits(dataset).told(group)}{whole}"),
-    ]
-    for name, amount in parts:
-        found.append((f"Left in {name}", f"{amount:.10g}"))
-        found.append((f"Fits in {name}", ledger.fits(dataset, name).told(group)))
-    return found
-
-
-def _show(ledger: Ledger, dataset: str, last: int | None) -> None:
-    """An account, and its releases a page at a time."""
-    terms = ledger.terms(dataset)
-    typer.secho(clean(dataset), bold=True)
-    facts([*_words(terms), *_left_words(ledger, dataset, _left(ledger, dataset, terms))])
-    cost = "cost" if terms.group == 1 else "cost of one row"
-    columns = ("entry", "time (UTC)", cost, "mechanism", "rows", "")
-    found = ledger.releases(dataset, None if last is None else last + 1)
-    if last is not None:
-        newest = list(found)
-        if len(newest) > last:
-            say(f"The last {last} releases; --all for every one.")
-            newest = newest[1:]
-        found = iter(newest)
-    while page := list(islice(found, 500)):
-        table(columns, [_release_words(each) for each in page], ("entry", "rows"))
-    say("")
-
-
-def _release_words(found: ReleaseNoted) -> tuple[str, ...]:
-    release, claim = _release(found), found.charged.claim
-    cost = "cannot be read: run verify" if claim is None else str(claim)
-    rows = f"{release['rows']:,}" if isinstance(release["rows"], int) else "?"
-    return (
-        str(release["number"]),
-        release["time"].replace("T", " ").removesuffix("+00:00"),
-        cost.removesuffix(" (zero-concentrated)"),
-        release["mechanism"],
-        rows + (f" of {release['part']}" if release["part"] else ""),
-        "released" if release["settled"] else "charged, never settled: perhaps never released",
-    )
 
 
 def remaining(
@@ -253,8 +151,8 @@ def remaining(
     ledger = open_ledger(place)
     left, fits = ledger.remaining(dataset, part), ledger.fits(dataset, part)
     if json:
-        found = {"dataset": dataset, **_declared(ledger.terms(dataset)), "remaining": left}
-        as_json({"ledger": ledger.place, **found, "fits": _fitting(fits)})
+        found = {"dataset": dataset, **declared_terms(ledger.terms(dataset)), "remaining": left}
+        as_json({"ledger": ledger.place, **found, "fits": fitting(fits)})
     else:
         say(f"{left:.10g}")
         say(f"Fits now: {fits.told(ledger.terms(dataset).group)}.", err=True)

@@ -258,8 +258,6 @@ class LargeMarginGaussian(PrivateLinearClassifier):
             centers = unit_centers(declared, lifted, first)
         return components_of(unit_rows(data, codes, lifted, first), centers)
 
-    # -- names and files -----------------------------------------------------------------------
-
     def _width(self) -> int:
         return self._columns(0, int(self.n_features_in_))
 
@@ -321,8 +319,6 @@ class LargeMarginGaussian(PrivateLinearClassifier):
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of ``predict_proba``."""
         return np.asarray(np.log(self.predict_proba(X)))
-
-    # -- telling -------------------------------------------------------------------------------
 
     def ellipsoids(self) -> list[Ellipsoid]:
         """Mean, covariance and offset of each class and component, in the units of the columns.
