@@ -129,7 +129,7 @@ def main() -> None:
         careless = replace(clipped_rate, name="careless", curvature_bound=1.0)
         PrivateERM(1.0, loss=careless, target_bounds=(0, MOST)).fit(X, visits)
     except DeclarationError as refusal:
-        print(refusal)
+        print("a wrong bound is refused:", refusal)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Number:
 
     def cells(self) -> tuple[str, str, str, str, str]:
         """A line of a table: release, number, claim, enclosure, verdict."""
-        claimed = "" if self.claimed is None else f"{self.claimed:.9g}"
+        claimed = "" if self.claimed is None else f"{self.claimed:.10g}"
         return self.release, self.name, claimed, self.certified(), self.verdict
 
     def told(self) -> str:

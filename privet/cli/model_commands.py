@@ -148,6 +148,8 @@ def intervals(
     model, data = required(model, "MODEL"), required(data, "DATA")
     if is_screen(out):
         out, json = None, True
+    if out is not None and out.suffix.lower() in (".html", ".htm", ".tex"):
+        raise typer.BadParameter("--out is a JSON file; --format is for the table on the screen.")
     if plot is not None:
         free_place(plot, force=force, apart=(model, data, schema))
         drawable(plot)

@@ -192,9 +192,9 @@ def looked(schema: Schema, data: Any) -> Look:
         say("Every cell is as declared.", err=True)
     if look.exceeding:
         say(
-            f"More cells than the schema calls normal (!) miss their declaration in: "
-            f"{', '.join(look.exceeding)}. Such cells count as missing, undeclared or at the "
-            "bound, and rows without a declared label as constant.",
+            f"Too many cells (!) do not fit their declaration in: {', '.join(look.exceeding)}. "
+            "They count as missing, undeclared or at the bound, and rows without a declared label "
+            "as constant.",
             err=True,
         )
     return look

@@ -183,7 +183,8 @@ def _tell(service: Service, url: str, drawn: dict[str, str], host: str, *, json:
         as_json({**told, **({} if trains is None else {"fit_token": trains})})
         return
     page = url + ("" if asks is None else f"/#token={asks}")
-    lines = [("Serving", ", ".join(service.served) or "training jobs alone"), ("Page", page)]
+    lines = [("Serving", ", ".join(service.served) or "training jobs alone")]
+    lines.append(("Page" if service.served else "Address", page))
     if asks is not None:
         lines.append(("Token", f"{asks}, until this service ends"))
     if trains is not None:

@@ -216,9 +216,10 @@ def show_released(
             }
         )
         return
-    kind = type(model).__name__
+    kind, d = type(model).__name__, model.n_features_in_
+    columns = f"{d} encoded column{'' if d == 1 else 's'}"
     lines = [
-        ("Released", f"{out}: {kind} on {model.n_features_in_} encoded columns"),
+        ("Released", f"{out}: {kind} on {columns}"),
         ("Guarantee", str(guarantee)),
         ("Theorem", guarantee.theorem),
     ]

@@ -308,7 +308,8 @@ class Evaluation:
             told.append(
                 "Calibration error: over tenths of the probability, with the probability of a row "
                 f"rounded to the middle of one of {len(binned[0])} bins. "
-                f"The interval of the {' and the '.join(found)} covers at least that often."
+                f"The interval of the {' and the '.join(found)} covers in at least that share of "
+                "cases."
             )
         return " ".join(told)
 

@@ -24,9 +24,10 @@ from privet.privacy.guarantee import Guarantee
 
 ABOUT = (
     "The intervals are for theta0, the minimizer of the regularized population risk: what the fit "
-    "would tend to with ever more rows at the same regularization."
+    "would tend to with ever more rows at the same regularization. P and the limits allow for the "
+    "noise in the matrices, so they are not those of a normal law."
 )
-HEADS = ("estimate", "std error", "z", "P>|z|")
+HEADS = ("estimate", "std error", "z", "P")
 #: letters of a name in the table, and in the plot
 TABLE_NAME, PLOT_NAME = 44, 36
 #: lines of a plot, and numbers that a note names
@@ -189,8 +190,8 @@ class ShownIntervals(ABC):
         some = ", ".join(_cut(name, PLOT_NAME) for name in marked[:NAMED])
         more = f" and {len(marked) - NAMED} more" if len(marked) > NAMED else ""
         return (
-            f" For {some}{more} the released curvature is within its own noise: these intervals "
-            "are longer for it, and a larger budget for them would shorten them."
+            f" The released curvature is within its own noise for {some}{more}: their intervals "
+            "are longer for that reason, and a larger budget for them would shorten them."
         )
 
     @property

@@ -39,6 +39,9 @@ _ROLES = (
     "REVOKE USAGE ON TYPE @.privet_entries FROM PUBLIC",
 )
 
+# Whoever runs the printed statements may have a path with somebody else's operators in it.
+_NAMES = "SET LOCAL search_path = pg_catalog, pg_temp"
+
 # The login that made the tables may have left something that goes on writing, or that runs with the
 # rights of whoever writes. Asked last, when nobody else can change the tables any more.
 _LEFT = """
@@ -59,7 +62,16 @@ BEGIN
       WHERE adrelid = ANY (ours) AND pg_get_expr(adbin, adrelid) <> 'CURRENT_USER')
     OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = ANY (ours) AND attnum > 0
       AND NOT attisdropped AND (attacl IS NOT NULL
-        OR atttypid <> ALL (ARRAY['text'::regtype, 'bigint'::regtype])))
+        OR atttypid <> ALL (ARRAY['text'::regtype::oid, 'bigint'::regtype::oid])))
+    OR EXISTS (SELECT FROM pg_statistic_ext WHERE stxrelid = ANY (ours))
+    OR EXISTS (SELECT FROM pg_class WHERE oid = ANY (ours) AND (relkind <> 'r'
+      OR relpersistence <> 'p' OR relrowsecurity OR relforcerowsecurity))
+    OR (SELECT count(*) FROM pg_constraint WHERE conrelid = ours[1] AND contype IN ('p', 'u')
+      AND NOT condeferrable) <> 2
+    OR EXISTS (SELECT FROM pg_namespace, aclexplode(nspacl) granted
+      WHERE pg_namespace.oid = (SELECT relnamespace FROM pg_class WHERE oid = ours[1])
+      AND privilege_type = 'CREATE' AND grantee <> nspowner
+      AND grantee <> (SELECT oid FROM pg_roles WHERE rolname = 'PREFIX_owner'))
     OR EXISTS (SELECT FROM pg_class, aclexplode(relacl) granted WHERE pg_class.oid = ANY (ours)
       AND grantee <> relowner AND privilege_type NOT IN ('SELECT', 'INSERT')) THEN
     RAISE EXCEPTION 'triggers, rules, rights or other things that Privet has not made are on the '
@@ -93,7 +105,7 @@ def _prepared(url: str, prefix: str, *, run: bool) -> list[str]:
         statements = [
             connection.named(_in(f'"{connection.schema}"', statement).replace("PREFIX", prefix))
             # together, whoever runs them: there is no trigger between its removal and its creation
-            for statement in ("BEGIN", *_ROLES, *GUARD, *_functions(), _LEFT, "COMMIT")
+            for statement in ("BEGIN", _NAMES, *_ROLES, *GUARD, *_functions(), _LEFT, "COMMIT")
         ]
         for statement in statements if run else ():
             connection.execute(statement)

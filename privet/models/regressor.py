@@ -210,7 +210,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
     @property
     def score_words(self) -> str:
         """What a score is, in words for intervals."""
-        return f"prediction less {self._start():g}"
+        return f"prediction, counted from {self._start():g} (the middle of its bounds)"
 
     # -- predicting ----------------------------------------------------------------------------
 

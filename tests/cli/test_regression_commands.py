@@ -81,7 +81,7 @@ def test_intervals_are_in_the_units_of_the_target(folder: Path) -> None:
     names = (folder / "huber", folder / "people.csv")
     found = run("intervals", *names, "--rho", "20", "--out", folder / "i.json", "--no-look")
     assert found.exit_code == 0, found.output
-    assert "prediction less 15" in " ".join(found.output.split())
+    assert "prediction, counted from 15" in " ".join(found.output.split())
 
 
 def test_a_table_is_not_called_a_damaged_file(folder: Path) -> None:

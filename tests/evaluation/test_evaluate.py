@@ -124,8 +124,9 @@ def test_auc_and_calibration_agree_alone_and_from_one_table() -> None:
     both = evaluate(model(), x, y, budget=LARGE, measures=["auc", "calibration"])
     area = evaluate(model(), x, y, budget=LARGE, measures=["auc"])
     bins = evaluate(model(), x, y, budget=LARGE, measures=["calibration"])
-    assert "of 30 bins. The interval of the calibration error covers at least that often." in str(
-        bins
+    assert (
+        "of 30 bins. The interval of the calibration error covers in at least that share of cases."
+        in str(bins)
     )
     assert both.auc.estimate == pytest.approx(area.auc.estimate, abs=0.01)
     for one, other in zip(both.calibration, bins.calibration, strict=True):
