@@ -112,6 +112,7 @@ class FitJobs:
                 "state": "waiting",
                 "charges": [],
             }
+            _refuse_unreadable(record)
             self._start(record)
             return told_of(record)
 
@@ -162,10 +163,13 @@ class FitJobs:
                 "The account counts for persons with several rows, so the table's own schema must "
                 "say whose row it is: the operator lays it beside the table."
             )
-        if given is not None and own is not None and given.person != own.person:
+        # Whose row it is and how the file is written are the operator's word. Another person's
+        # column would let one row change several; another encoding would tell of cells for nothing.
+        known = (None, None) if own is None else (own.person, own.file)
+        if given is not None and (given.person, given.file) != known:
             raise DeclarationError(
-                "The schema says otherwise than the table's own whose row it is. Leave out the "
-                "schema, or take over its person."
+                "Whose row it is and how the file is written, [person] and [file], is for the "
+                "schema beside the table to say. Leave out yours, or take both over from there."
             )
         found = given if given is not None else own
         assert found is not None
@@ -206,8 +210,15 @@ class FitJobs:
     def _all(self) -> list[Record]:
         """Every record, the oldest first."""
         files = sorted(self.fits.glob("*.json"), key=lambda file: (file.stat().st_mtime, file.name))
-        found = (self.read(file.stem) for file in files)
-        return [each for each in found if each is not None]
+        found = []
+        for file in files:
+            try:
+                each = self.read(file.stem)
+            except Refusal:
+                continue  # one record that cannot be read stops nobody else
+            if each is not None:
+                found.append(each)
+        return found
 
     # -- processes -----------------------------------------------------------------------------
 
@@ -259,6 +270,17 @@ class FitJobs:
     def turn(self) -> Any:
         """One job at a time."""
         return self._locked(".turn")
+
+
+def _refuse_unreadable(record: Record) -> None:
+    """Refuse a request whose record could not be read again."""
+    text = json.dumps(record).encode()
+    try:
+        parsed_json(text)
+    except (ValueError, DataError):
+        raise Refusal(422, "fit", "The request holds a number that no file can keep.") from None
+    if len(text) > 2 * MEGABYTE:
+        raise Refusal(413, "size", "The request is too large to be kept.")
 
 
 def told_of(record: Record) -> Record:

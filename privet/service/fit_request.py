@@ -33,6 +33,8 @@ OPTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
 }
 FIELDS = frozenset({"name", "table", "budget", "model", "schema", "options"})
 LONGEST_SCHEMA = 1 << 20
+#: of a number in a request: whole numbers of JSON have no end
+LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,9 @@ class FitRequest:
             _refuse_unless(name in OPTIONS, "options", f"an object with {', '.join(OPTIONS)}")
             kinds = OPTIONS[name][1]
             right = isinstance(value, kinds) and not isinstance(value, bool)
+            right = right and (isinstance(value, str | None) or abs(value) <= LARGEST)
             told = " or ".join("null" if k is type(None) else k.__name__ for k in kinds)
-            _refuse_unless(right, f"options.{name}", f"of the type {told}")
+            _refuse_unless(right, f"options.{name}", f"of the type {told}, 1e300 at most")
 
     @property
     def dataset(self) -> str:
@@ -100,6 +103,9 @@ def asked_budget(told: Any) -> Budget:
     kind = BUDGETS.get(tuple(sorted(told))) if isinstance(told, dict) else None
     _refuse_unless(kind is not None, "budget", "an object with epsilon (and delta), rho or mu")
     assert kind is not None
+    for name, value in told.items():
+        finite = isinstance(value, int | float) and abs(value) <= LARGEST
+        _refuse_unless(finite, f"budget.{name}", "a number")
     return kind(**told)
 
 

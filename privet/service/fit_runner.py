@@ -5,7 +5,7 @@
 What is told of a refusal is what the request and the ledger say; what the table says (its columns,
 its size) goes into the operator's part of the record. After the charge nothing is told but that it
 stays: how a fit fails depends on rows. The end is told after 1, 2, 4, 8, ... seconds, so that its
-time says next to nothing of them.
+time says little of them (`docs/service.md` says how much).
 """
 
 from __future__ import annotations

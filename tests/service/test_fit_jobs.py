@@ -22,6 +22,7 @@ from privet.datasets import census_schema, census_table
 from privet.errors import DeclarationError
 from privet.ledger import Ledger
 from privet.schema import Label, Numeric, Schema
+from privet.schema.file_format import FileFormat
 from privet.schema.persons import Person
 from privet.service.client import ServiceClient
 from privet.service.fit_jobs import ENDED, MOST_WAITING, FitJobs
@@ -137,6 +138,8 @@ def test_the_ledger_refuses_and_the_refusal_says_what_is_left(
         *({"options": o} for o in ({"insecure_seed": 1}, {"ledger": "x"}, {"center": "m"}, [1])),
         *({"options": o} for o in ({"gamma": 1.0}, {"regularization": "x"}, {"noise": True})),
         *({"schema": s} for s in ("people.toml", "/etc/passwd", "a = \n", "[x]\ny = 1\n", 5)),
+        {"budget": {"epsilon": 10**400}},
+        {"options": {"regularization": 10**400}},
         {"model": "tree"},
         {"model": None},
         {"model": {}},
@@ -258,8 +261,35 @@ def test_the_table_s_own_schema_says_whose_row_it_is(tmp_path: Path) -> None:
     (tmp_path / "people.toml").write_text(own.to_toml())
     assert jobs.schema(asked) == jobs.schema(FitRequest(**ASKED)) == own
     for other in (None, Person("ward", 3), Person("patient", 1)):
-        with pytest.raises(DeclarationError, match="whose row it is"):
+        with pytest.raises(DeclarationError, match="Whose row it is"):
             jobs.schema(FitRequest(**ASKED, schema=Schema(columns, label, person=other).to_toml()))
+
+
+def test_who_asks_declares_neither_persons_nor_how_a_file_is_written(tmp_path: Path) -> None:
+    """One row would change the rows of a made-up person; an encoding would tell of cells, free."""
+    jobs = _jobs(tmp_path)
+    columns, label = {"age": Numeric(0, 100)}, Label("ill", ("no", "yes"))
+    (tmp_path / "people.toml").unlink()
+    for beside in (False, True):
+        if beside:
+            (tmp_path / "people.toml").write_text(Schema(columns, label).to_toml())
+        plain = Schema(columns, label)
+        assert jobs.schema(FitRequest(**ASKED, schema=plain.to_toml())) == plain
+        for given in (
+            Schema(columns, label, person=Person("region", 1)),
+            Schema(columns, label, file=FileFormat(encoding="ascii")),
+        ):
+            with pytest.raises(DeclarationError, match="for the schema beside the table"):
+                jobs.schema(FitRequest(**ASKED, schema=given.to_toml()))
+
+
+def test_a_record_that_cannot_be_read_stops_nobody_else(tmp_path: Path) -> None:
+    jobs = _jobs(tmp_path)
+    (jobs.fits / f"{7:032x}.json").write_text("[" * 100_000)
+    text = Schema({"age": Numeric(0, 100)}, Label("ill", ("no", "yes"))).to_toml()
+    request = FitRequest(**ASKED, schema=f"{text}\n#" + "\U0001f600" * 250_000)
+    with pytest.raises(Refusal, match="too large"):  # and not that a record cannot be read
+        jobs.submit(request, "b", None)
 
 
 def test_the_end_is_told_after_a_power_of_two_seconds() -> None:
