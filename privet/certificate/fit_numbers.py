@@ -133,7 +133,7 @@ def _output(fit: FitFacts) -> Iterator[Number]:
     claimed, noise = event["sensitivity"], event["noise"]
     floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, fit.pulled)
     kept = fit.constants.get("tolerance")
-    gamma = 3 * floor if kept is None else ball(kept) + floor
+    gamma = 3 * floor if kept is None else ball(max(kept, 0.0)) + floor  # no credit below zero
     needed = (fit.difference / fit.n + 2 * gamma) / fit.lam
     if noise == "gaussian":
         if fit.grid is None:
@@ -285,7 +285,7 @@ def _gap_noise(fit: FitFacts, law: NoiseLaw, price: Record) -> Number:
         needed = noise_scale(kind, 6 * floor / fit.lam, price)
         told = "lower bound only; older files do not record the scale that was used"
         return Number(fit.release, "noise for the gap", None, below(needed), None, None, told)
-    gamma = ball(fit.constants["tolerance"]) + floor
+    gamma = ball(max(fit.constants["tolerance"], 0.0)) + floor
     needed = noise_scale(kind, 2 * gamma / fit.lam, price)
     told = "must hide the remaining distance to the exact minimum, 2 gamma/Lam"
     return at_least(

@@ -7,6 +7,7 @@ section 3.1), at a point of at most twice the largest norm of a minimizer.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from privet.certificate.balls import Ball, above, ball, gamma_quantile, smaller
 from privet.certificate.declared_rows import DeclaredRows
@@ -94,8 +95,14 @@ def widened(sensitivity: Ball, exponent: int, p: int) -> Ball:
     return sensitivity + ball(2) ** exponent * ball(p).sqrt()
 
 
-def noise_scale(noise: str, sensitivity: Ball, curve: dict[str, float]) -> Ball:
+#: Kinds of curves whose numbers a scale is tied to; another kind may claim one and use the other.
+NOISE_CURVES = {"laplace": "pure", "gaussian": "gaussian"}
+
+
+def noise_scale(noise: str, sensitivity: Ball, curve: dict[str, Any]) -> Ball:
     """The scale that noise on a query of this sensitivity needs for its curve."""
+    if noise in ("laplace", "gaussian") and curve.get("kind") != NOISE_CURVES[noise]:
+        raise Undecided(f"the curve of {noise} noise must be {NOISE_CURVES[noise]!r}")
     if noise == "laplace":
         loss = curve.get("loss", 0.0)
         if not loss > 0.0:

@@ -206,3 +206,25 @@ def test_the_noise_of_the_matrices_is_the_charged_one(
     assert opened.at(("guarantee", "event", "noise")) == "cone laplace"
     altered = opened.changed(tmp_path / "altered", ("matrices", "noise", fact), value)
     assert any("noise of the matrices" in each for each in failed(recompute(altered)))
+
+
+def test_a_curve_that_claims_one_number_and_uses_another_does_not_hold(tmp_path: Path) -> None:
+    """Laplace noise of its pure loss, under a curve whose rho is tied to nothing."""
+    opened = Opened(files("logistic output laplace zcdp")[0])
+    (curve,) = opened.at(("guarantee", "event", "curves"))
+    other = [{"kind": "concentrated", "rho": 1e-4, "loss": curve["loss"]}]
+    path = opened.changed(tmp_path / "x", ("guarantee", "event", "curves"), other)
+    assert {number.verdict for number in recompute(path)} - {
+        number.verdict for number in recompute(files("logistic output laplace zcdp")[0])
+    }
+
+
+def test_a_negative_tolerance_earns_nothing(tmp_path: Path) -> None:
+    opened = Opened(files("logistic output pure")[0])
+    event = opened.at(("guarantee", "event"))
+    less = event["sensitivity"] * 0.9
+    place = ("guarantee", "constants", "tolerance")
+    gained = (event["sensitivity"] - less) * event["regularization"] / 2.0
+    path = opened.changed(tmp_path / "x", place, opened.at(place) - gained)
+    path = Opened(path).changed(tmp_path / "y", ("guarantee", "event", "sensitivity"), less)
+    assert convicted(path)
