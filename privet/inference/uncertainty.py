@@ -50,6 +50,7 @@ class Caution:
     clear: float  # a squared difference is the table's own beyond this many variances of noise
     clear_sds: float  # an eigenvalue is clear of its noise from here on, in standard deviations
     power: float  # of the length, by which a plausible matrix counts where all are clear; else 1
+    trace_known: bool = True  # whether the second moment's trace is far above its noise
 
 
 #: Of a log-likelihood Hessian and second moment are equal where the model is right (Fisher). Along
@@ -57,6 +58,11 @@ class Caution:
 LIKELIHOOD = Caution(agreement=0.2, clear=6.0, clear_sds=2.5, power=-1.0)
 #: Of a hinge they need not be alike (there they differ by 0.6 to 1.4), and its Hessian jumps.
 ANY_LOSS = Caution(agreement=1.0, clear=2.0, clear_sds=3.0, power=1.0)
+#: Of a residual they have nothing to do with each other: gradients are as small as residuals are,
+#: relative to the declared bounds, so their second moment may be far below its noise.
+RESIDUAL = Caution(agreement=1.0, clear=2.0, clear_sds=3.0, power=1.0, trace_known=False)
+#: multiples of the golden ratio's fraction: ranks for a second number that go with no first
+_GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 
 @dataclass(frozen=True)
@@ -115,10 +121,25 @@ class Uncertainty:
         return np.broadcast_to(found, through.shape[:-1])
 
     def _alike(self, through: Array) -> Array:
-        """The Hessian of the loss at the trace of the second moment, which is well known."""
+        """The Hessian of the loss at the trace of the second moment."""
         loss = self.plausible.quadratic(through)
-        trace = max(float(np.trace(self.released.covariance)), 0.0)
-        return loss * (trace / np.maximum(self.plausible.trace, 1e-300))[:, None]
+        return np.asarray(loss * (self._traces / np.maximum(self.plausible.trace, 1e-300))[:, None])
+
+    @property
+    def _traces(self) -> Array:
+        """Traces that the second moment may have, one for each plausible Hessian.
+
+        The released one where that is well known; else normal around it, and not negative. The
+        noise in the trace of ``p`` numbers has ``p`` times the variance of one, for every law of
+        noise: coordinates of a sphere's and of the Gaussian are uncorrelated, and a trace on the
+        cone of positive semidefinite matrices is ``Gamma(p (p + 1)/2)``.
+        """
+        ranks = self.plausible.ranks
+        trace = np.full(len(ranks), float(np.trace(self.released.covariance)))
+        if self.caution.trace_known:
+            return np.maximum(trace, 0.0)
+        sd = np.full(len(ranks), self.released.covariance_sd * len(self.theta) ** 0.5)
+        return above(trace, sd, np.zeros(len(ranks)), np.mod(ranks * len(ranks) * _GOLDEN, 1.0))
 
     def _moments(self, through: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of ``<v, Sigma v>`` for ``v`` in ``through`` (k, q, p).

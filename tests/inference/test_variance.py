@@ -13,6 +13,7 @@ from privet.inference.mixture import quantiles
 from privet.inference.uncertainty import (
     ANY_LOSS,
     LIKELIHOOD,
+    RESIDUAL,
     Caution,
     FitNoise,
     Uncertainty,
@@ -156,6 +157,24 @@ def test_weights_by_the_inverse_length_cover_exactly_where_noise_is_small() -> N
         # half a unit for what is of fourth order, and for 64 plausible matrices
         assert abs(found.mean() - 0.95 - (1.0 + power) * unit) < error + 0.5 * unit
         assert error + 0.5 * unit < 3.0 * unit
+
+
+@pytest.mark.parametrize("sd", [0.5, 2.0, 10.0])
+def test_lengths_hold_where_noise_hides_the_second_moment(sd: float) -> None:
+    """A regression's gradients may be small: then the trace is the noise's too."""
+    side, draws, rng = 3, 300, np.random.default_rng()
+    hessian, fit = np.eye(side), FitNoise("objective", GaussianNoise(1e-9, side))
+    moment = 0.1 * np.eye(side)  # one of its numbers; ``sd`` is in units of it
+    exact = np.sqrt(0.1 / N) / (1.0 + LAM)
+    covered = []
+    for i in range(draws):
+        noise = rng.normal(size=(side, side)) * 0.1 * sd / np.sqrt(2.0)
+        noisy = moment + (noise + noise.T) / np.sqrt(2.0)
+        law = GaussianNoise(0.1 * sd, side * (side + 1))
+        released = NoisyMatrices(hessian, noisy, Weighing(1e9, 1.0), law)
+        parts = Uncertainty(np.zeros(side), released, LAM, N, fit, i, RESIDUAL).parts(np.eye(side))
+        covered.append(erf(quantiles(0.05, parts, fit.main) / exact / np.sqrt(2.0)).mean())
+    assert np.mean(covered) + 5.0 * np.std(covered) / np.sqrt(draws) > 0.93
 
 
 def test_floored_is_the_nearest_matrix() -> None:
