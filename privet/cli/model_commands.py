@@ -51,7 +51,8 @@ def evaluate(
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            help="accuracy, confusion, auc, calibration or groups; may be repeated. The "
+            help="accuracy, confusion, auc, calibration or groups; may be repeated. Of a "
+            "regression: residuals, their histogram beside the errors. The "
             "calibration error adds up the gaps in the tenths of the probability, with each row's "
             "probability rounded to the middle of a narrow bin."
         ),
@@ -81,8 +82,8 @@ def evaluate(
     """Measure a released model on a table with labels, privately, with intervals.
 
     Accuracy, confusion matrix, AUC, calibration and rates of groups from a few noisy histograms
-    under one budget, which is spent on top of what the training cost. Rows that look like the
-    training rows are refused.
+    under one budget, which is spent on top of what the training cost; of a regression the mean
+    absolute error, the RMSE and R^2. Rows that look like the training rows are refused.
     """
     from privet.evaluation import evaluate as run
 

@@ -12,6 +12,7 @@ least as often as it says, up to the normal approximation of a mean.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +20,22 @@ import numpy as np
 from scipy.stats import norm
 
 from privet._types import Array, Targets
-from privet.errors import DataError
+from privet.errors import DataError, DeclarationError
+from privet.evaluation.allocation import NAME
 from privet.evaluation.released_evaluation import ERRORS, R_SQUARED, Evaluation, Measure
+from privet.evaluation.residual_counts import (
+    RESIDUALS,
+    SHARE,
+    counted_residuals,
+    residual_edges,
+    residual_histogram,
+)
+from privet.mechanisms.counts import Histogram
 from privet.mechanisms.moments import SQUARE_WEIGHT, PrivateMean, column_moments
 from privet.noise import Noise
+from privet.privacy.budget import Budget
+from privet.privacy.compose import together
+from privet.privacy.event import Event
 from privet.rows.engine import Block, Parts
 from privet.rows.mapped import MappedRows
 from privet.rows.streamed import StreamedLabels
@@ -148,7 +161,42 @@ def _in_units(name: str, value: float, low: float, high: float, width: float) ->
     return Measure(name, OF, *(width * share for share in shares))
 
 
-def evaluated_numbers(seen: Any, budget: Any, level: float, seed: int | None) -> Evaluation:
+#: what may be asked for of a regression: its errors always, the histogram where it is named
+MEASURES = ("errors", RESIDUALS)
+
+
+@dataclass(frozen=True)
+class NumberPlan:
+    """Both releases of an evaluation, and what they cost together; no data."""
+
+    means: PrivateMean
+    counts: Histogram | None
+    event: Event
+
+
+def planned_numbers(
+    budget: Budget, measures: Sequence[str] | None, n: int, seed: int | None
+) -> NumberPlan:
+    """The noisy means, and the histogram of the residuals where it is asked for."""
+    listed = measures is None or (not isinstance(measures, str) and np.iterable(measures))
+    asked = tuple(measures or ()) if listed else ("?",)
+    if any(name not in MEASURES for name in asked):
+        raise DeclarationError(
+            "measures of a regression are 'errors' (mean absolute error, RMSE and R^2, always "
+            "released) and 'residuals' (their histogram as well)."
+        )
+    if RESIDUALS not in asked:
+        means = mechanism_of(budget, seed)
+        return NumberPlan(means, None, means.design(n).event)
+    first, second = budget.split((1.0 - SHARE, SHARE))
+    means, counts = mechanism_of(first, seed), residual_histogram(second, seed)
+    event = together((means.design(n).event, counts.event(n)), budget, NAME)
+    return NumberPlan(means, counts, event)
+
+
+def evaluated_numbers(
+    seen: Any, budget: Any, measures: Sequence[str] | None, level: float, seed: int | None
+) -> Evaluation:
     """The evaluation of a regressor on examined rows; one charge."""
     tested, rows = seen.model, seen.rows
     if isinstance(rows.labels, StreamedLabels):
@@ -157,17 +205,21 @@ def evaluated_numbers(seen: Any, budget: Any, level: float, seed: int | None) ->
             "CSV file or a data frame of held-out rows; nothing was charged."
         )
     bounds = (float(tested.classes[0]), float(tested.classes[1]))
-    mechanism = mechanism_of(rows.budget(budget), seed)
-    design = mechanism.design(rows.n)
+    plan = planned_numbers(rows.budget(budget), measures, rows.n, seed)
+    design = plan.means.design(rows.n)
     labels = np.asarray(rows.labels)
     if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
         raise DataError("The targets must be finite numbers.")
-    charge = seen.charge(design.event)
-    promise = seen.guarantee(design.event, design.numerics)
+    charge = seen.charge(plan.event)
+    promise = seen.guarantee(plan.event, design.numerics)
     with charge:
         pairs = np.column_stack([tested.numbers(rows.X), labels.astype(np.float64)])
-        means, squares = noisy_means(pairs, bounds, mechanism)
+        means, squares = noisy_means(pairs, bounds, plan.means)
         measured = measures_of(means, squares, design.noise, rows.n, bounds, level)
-        found = Evaluation(rows.n, level, measured, {}, bounds, promise, seen.training)
+        counts = {}
+        if plan.counts is not None:  # in bins by the RMSE, which is released now
+            exact = counted_residuals(pairs, residual_edges(measured, bounds), bounds)
+            counts[RESIDUALS] = plan.counts.run(exact, rows.n).values.tolist()
+        found = Evaluation(rows.n, level, measured, counts, bounds, promise, seen.training)
         charge.releases(found.digest(), promise.persons)
     return replace(found, guarantee=replace(promise, receipt=charge.receipt))

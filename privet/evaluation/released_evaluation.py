@@ -300,6 +300,8 @@ class Evaluation:
         told = []
         if self.all(ERRORS[0]) and not self.all(R_SQUARED):
             told.append("R^2 is left out: the noise hides how far the targets are spread.")
+        if "residuals" in self.counts:
+            told.append("A histogram of the residuals was released too: privet report draws it.")
         if len(self.classes) == 2 and any(self.all(name) for name in OF_POSITIVE):
             told.append(f"Positive class: {self.classes[1]}.")
         found = [name for name in AT_LEAST if self.all(name)]

@@ -137,7 +137,7 @@ class Uncertainty:
         ranks = self.plausible.ranks
         trace = np.full(len(ranks), float(np.trace(self.released.covariance)))
         if self.caution.trace_known:
-            return np.maximum(trace, 0.0)
+            return np.asarray(np.maximum(trace, 0.0))
         sd = np.full(len(ranks), self.released.covariance_sd * len(self.theta) ** 0.5)
         return above(trace, sd, np.zeros(len(ranks)), np.mod(ranks * len(ranks) * _GOLDEN, 1.0))
 

@@ -99,6 +99,11 @@ class ConvexLoss:
         more = ("difference_bound", "largest_constant", "link")
         return {name: getattr(self, name) for name in (*names, *more)}
 
+    @property
+    def has_code(self) -> bool:
+        """Whether it can be computed: a model file keeps no functions."""
+        return not isinstance(self.value, Missing)
+
     def to_json(self) -> dict[str, Any]:
         """What is declared of it, for files.
 
@@ -110,16 +115,23 @@ class ConvexLoss:
         return self.facts
 
 
-def loss_from_json(record: dict[str, Any]) -> ConvexLoss:
-    """A loss as a model file keeps it: its name and bounds, and no code."""
-    name = record["name"]
+@dataclass(frozen=True)
+class Missing:
+    """Stands for a function that a file does not keep."""
 
-    def missing(scores: Array, target: Array) -> NoReturn:
+    name: str
+
+    def __call__(self, scores: Array, target: Array) -> NoReturn:
+        """Refused."""
         raise DeclarationError(
-            f"The loss {name!r} is code, and a model file keeps its name and bounds only. Predict "
-            "with this model as it is, or set loss= again before a fit."
+            f"The loss {self.name!r} is code, and a model file keeps its name and bounds only. "
+            "Predict with this model as it is, or set loss= again before a fit."
         )
 
+
+def loss_from_json(record: dict[str, Any]) -> ConvexLoss:
+    """A loss as a model file keeps it: its name and bounds, and no code."""
+    missing = Missing(record["name"])
     functions = {"value": missing, "gradient": missing, "hessian": missing}
     return ConvexLoss(**{**record, **functions})
 

@@ -73,6 +73,15 @@ class PrivateLinearModel(Displayed, InformedModel):
     def _loss(self, n_classes: int) -> Loss:
         """The loss for this many classes."""
 
+    def _described_loss(self, n_classes: int) -> Loss:
+        """The loss as a released model tells of it; nothing is fitted with it."""
+        return self._loss(n_classes)
+
+    @property
+    def _law_is_known(self) -> bool:
+        """Whether the declarations give the law of the noise in a coefficient again."""
+        return True
+
     @property
     def mechanism_name(self) -> str:
         """The mechanism of a fit; "auto" of a classifier is settled by ``fit_table`` alone."""

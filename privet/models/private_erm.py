@@ -144,6 +144,15 @@ class PrivateERM(PrivateLinearRegressor):
         attack(found)
         return found
 
+    def _described_loss(self, n_classes: int) -> Loss:
+        """Without an attack: a model file keeps no functions."""
+        return self._within()
+
+    @property
+    def _law_is_known(self) -> bool:
+        """Not without the loss's functions, nor for columns with weights of their own."""
+        return self._own().has_code and self._weights() is None
+
     def _within(self) -> OwnLoss:
         low, high = self._interval()
         return OwnLoss(self._own(), float(low), float(high))
@@ -236,6 +245,11 @@ class PrivateERM(PrivateLinearRegressor):
     def _start(self) -> float:
         """And start at zero."""
         return 0.0
+
+    @property
+    def changed_words(self) -> str:
+        """What a coefficient is a change of."""
+        return "score"
 
     def _score_rows(self) -> int:
         return self._own().scores

@@ -312,6 +312,11 @@ class PoissonRegressor(PrivateLinearRegressor):
         return math.log(self._interval()[1]) + PoissonRate().start
 
     @property
+    def changed_words(self) -> str:
+        """What a coefficient is a change of."""
+        return "logarithm of the predicted rate"
+
+    @property
     def score_words(self) -> str:
         """What a score is, in words for intervals."""
         return f"logarithm of the rate over {math.exp(self._start()):g}"

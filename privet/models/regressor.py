@@ -208,6 +208,11 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
         return float(low / 2.0 + high / 2.0)
 
     @property
+    def changed_words(self) -> str:
+        """What a coefficient is a change of."""
+        return "prediction"
+
+    @property
     def score_words(self) -> str:
         """What a score is, in words for intervals."""
         return f"prediction, counted from {self._start():g} (the middle of its bounds)"

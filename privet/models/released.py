@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from privet._types import Array
 from privet.errors import DeclarationError, quietly
 from privet.losses import Loss
-from privet.mechanisms import Design, Mechanism
+from privet.mechanisms import MECHANISMS, Design, Mechanism
 from privet.mechanisms.trainer import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.inputs import class_weights
@@ -75,7 +75,7 @@ class Released:
             intercept=model.intercept_,
             classes=model.classes_,
             guarantee=model.guarantee_,
-            loss=model._loss(len(model.classes_)),
+            loss=model._described_loss(len(model.classes_)),
             view=model._view(inputs),
             inputs=inputs,
             schema=carried(model),
@@ -117,6 +117,13 @@ class Released:
         return "log-odds" if hasattr(self.model, "predict_proba") else "score"
 
     @property
+    def changed(self) -> str:
+        """What a coefficient is a change of, in a few words."""
+        if isinstance(self.model, PrivateLinearRegressor):
+            return self.model.changed_words
+        return self.kind
+
+    @property
     def unit(self) -> float:
         """What one unit of the loss's score is in the units of ``coef``: half an interval."""
         return self.model._unit() if isinstance(self.model, PrivateLinearRegressor) else 1.0
@@ -137,6 +144,15 @@ class Released:
     def features_are_columns(self) -> bool:
         """Whether a coefficient is about a column as it was passed."""
         return self.view.feature_map is None
+
+    @property
+    def law_is_known(self) -> bool:
+        """Whether ``design`` gives the law of the noise in a coefficient.
+
+        Not of a model that a search chose, of noisy statistics, which are solved after the noise,
+        of columns with weights of their own, and of a user's loss whose functions are not here.
+        """
+        return self.is_one_fit and self.fit.mechanism in MECHANISMS and self.model._law_is_known
 
     # -- the fit -------------------------------------------------------------------------------
 

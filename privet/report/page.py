@@ -16,9 +16,9 @@ from sklearn.pipeline import Pipeline
 from privet._version import __version__
 from privet.errors import DataError, DeclarationError
 from privet.evaluation import Evaluation
-from privet.evaluation.released_evaluation import TRAINING
+from privet.evaluation.released_evaluation import ERRORS, TRAINING, Measure
 from privet.inference import Intervals
-from privet.models.classifier import PrivateLinearClassifier
+from privet.models import PrivateLinearClassifier, PrivateLinearRegressor, Released
 from privet.models.model_display import trained
 from privet.models.row_wise import Promised, last_of
 from privet.privacy.attacker import attacker_accuracy, posterior, sure_odds
@@ -26,6 +26,7 @@ from privet.privacy.compose import Composition
 from privet.privacy.guarantee import Guarantee
 from privet.report.pictures import COLORS, axes_of, drawn, inline, noise_words
 from privet.report.released_numbers import ReportedModel
+from privet.report.residuals import residual_picture
 from privet.schema import Schema
 from privet.statement import File, RecomputedNumber, in_words, statement_facts
 from privet.statement.facts import at_most, percent, say
@@ -33,6 +34,7 @@ from privet.statement.promise import kind, rarely
 from privet.statement.second_computation import convictions
 from privet.statement.writers import rendered, write_page
 
+Drawable = PrivateLinearClassifier | PrivateLinearRegressor
 #: intervals in the picture
 MOST = 25
 
@@ -40,8 +42,26 @@ MOST = 25
 def evaluation_section(evaluation: Evaluation) -> str:
     """One table with a picture of each interval; every word in it is escaped."""
     return rendered(
-        "evaluation.html", room="privet.report", evaluation=evaluation, training=TRAINING
+        "evaluation.html",
+        room="privet.report",
+        evaluation=evaluation,
+        shown=[(one, *_on_a_line(one, evaluation)) for one in evaluation.measures],
+        training=TRAINING,
+        residuals=residual_picture(evaluation),
     )
+
+
+def _on_a_line(measure: Measure, evaluation: Evaluation) -> tuple[float, float, float | None]:
+    """Lower end, upper end and estimate on a line of 100: of a share, or of the widest error."""
+    whole = 1.0
+    if measure.measure in ERRORS:
+        whole = float(evaluation.classes[1]) - float(evaluation.classes[0])
+
+    def place(value: float) -> float:
+        return 100.0 * min(max(value / whole, 0.0), 1.0)
+
+    told = None if measure.estimate is None else place(measure.estimate)
+    return place(measure.lower), place(measure.upper), told
 
 
 def intervals_section(intervals: Intervals) -> str:
@@ -62,11 +82,11 @@ def intervals_section(intervals: Intervals) -> str:
     )
 
 
-def matching_intervals(intervals: Intervals, model: PrivateLinearClassifier) -> Intervals:
+def matching_intervals(intervals: Intervals, model: Drawable) -> Intervals:
     """``intervals``, refused where they are about another model."""
     layout, about = intervals.layout, intervals.uncertainty
     if model.coef_.shape == (len(layout.scores), len(layout.columns)):
-        theta = layout.parameters(model.coef_, model.intercept_)
+        theta = layout.parameters(model.coef_, Released.of(model).moved)
         if abs(theta - about.theta).max() <= 1e-9 * (1.0 + abs(theta).max()):
             return intervals
     raise DataError("The intervals are about another model: their coefficients differ.")
@@ -147,7 +167,7 @@ def render(
         shown_together=shown_together(guarantee, intervals, evaluation),
         tiles=_tiles(released),
         sections=[facts[key] for key in SECTIONS],
-        classes=[str(label) for label in model.classes_],
+        target=released.target,
         pictures=drawn(released),
         coefficients=released.largest(TABLE_ROWS),
         in_units=released.in_table_units,
@@ -211,7 +231,7 @@ def write(
 
 
 def _beside(
-    model: PrivateLinearClassifier, intervals: Intervals | None, evaluation: Evaluation | None
+    model: Drawable, intervals: Intervals | None, evaluation: Evaluation | None
 ) -> dict[str, str]:
     """The sections on what was released beside the model."""
     sections = {"intervals": "", "evaluation": ""}
@@ -222,8 +242,8 @@ def _beside(
     return sections
 
 
-def _drawable(model: Promised) -> PrivateLinearClassifier:
-    if not isinstance(model, PrivateLinearClassifier):
+def _drawable(model: Promised) -> Drawable:
+    if not isinstance(model, PrivateLinearClassifier | PrivateLinearRegressor):
         raise DeclarationError(
             f"There are no pages about a {type(model).__name__}: its privacy statement has all "
             "that is known of it (privet statement, model.statement())."

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import DeclarationError, quietly
+from privet.losses.loss import UNREDUCED
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms.trainer import Design
-from privet.models import PrivateLinearClassifier
+from privet.models import PrivateLinearClassifier, PrivateLinearRegressor
 from privet.models import Released as ReleasedModel
 from privet.planning.bounds import ReleaseNoise, coefficient_noise, release_noise
 from privet.privacy.budget import Budget
@@ -55,22 +56,22 @@ class Coefficient:
 class ReportedModel:
     """A fitted model, its rebuilt mechanism and the schema that its file keeps."""
 
-    model: PrivateLinearClassifier
+    model: PrivateLinearClassifier | PrivateLinearRegressor
     schema: Schema | None = None
 
     @cached_property
     def _own(self) -> ReleasedModel:
-        if self.model.predicts_numbers:
-            raise DeclarationError(
-                f"A {type(self.model).__name__} has no page yet: its statement, its evaluation and "
-                "its intervals are what there is of it."
-            )
         return ReleasedModel.of(self.model)
 
     @cached_property
     def design(self) -> Design | None:
-        """The design that the release had; None for a model that a search chose."""
-        return self._own.design if self._own.is_one_fit else None
+        """The design that the release had; None where it gives no law of a coefficient's noise."""
+        return self._own.design if self._own.law_is_known else None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a search chose the model among several."""
+        return not self._own.is_one_fit
 
     @property
     def promise(self) -> Budget:
@@ -98,10 +99,10 @@ class ReportedModel:
     @property
     def norm(self) -> float:
         """Norm of the released vector, in the units in which it was perturbed."""
-        model = self.model
-        offset = model.intercept_ / (self._own.view.constant or 1.0)
-        length = float(np.hypot(np.linalg.norm(model.coef_), np.linalg.norm(offset)))
-        two_rows = self._family != "margin" and len(model.classes_) == 2
+        model, own = self.model, self._own
+        offset = own.moved / (own.view.constant or 1.0)
+        length = float(np.hypot(np.linalg.norm(model.coef_), np.linalg.norm(offset))) / own.unit
+        two_rows = self._family not in UNREDUCED and len(model.classes_) == 2
         return length / np.sqrt(2.0) if two_rows else length
 
     @cached_property
@@ -112,14 +113,14 @@ class ReportedModel:
         """
         if self.design is None:
             return None
-        return coefficient_noise(self.design) * self._mixing * abs(self._factor)
+        own = coefficient_noise(self.design) * self._own.unit
+        return own * self._mixing * abs(self._factor)
 
     def known_noise(self) -> tuple[float, ReleaseNoise]:
         """``band`` and ``noise`` of a model that has both; refused for one that a search chose."""
         if self.band is None or self.noise is None:
             raise DeclarationError(
-                "The noise in the coefficients of a model that a search chose has no known law, so "
-                "that it cannot be drawn."
+                "The noise in the coefficients of this model has no known law: it cannot be drawn."
             )
         return self.band, self.noise
 
@@ -130,7 +131,7 @@ class ReportedModel:
     @property
     def _mixing(self) -> float:
         """Length of the direction of released parameters that one coefficient is."""
-        if self._family == "margin":
+        if self._family in UNREDUCED:
             return 1.0
         basis = sum_zero_basis(len(self.model.classes_))
         one = basis[0] if len(self.model.classes_) > 2 else basis[1] - basis[0]
@@ -187,7 +188,7 @@ class ReportedModel:
     @property
     def _sign(self) -> float:
         """-1 where the model's second class is not the one that the schema names last."""
-        if self.schema is None or len(self.model.classes_) > 2:
+        if self.schema is None or len(self.model.classes_) > 2 or self.model.predicts_numbers:
             return 1.0
         last = str((self.schema.classes or ("",))[-1])
         return 1.0 if str(self.model.classes_[1]) == last else -1.0
@@ -205,10 +206,22 @@ class ReportedModel:
     @property
     def score_name(self) -> str:
         """What the score is called, and for which class it speaks."""
-        kind = self._own.kind
-        if len(self.model.classes_) > 2:
+        kind = self._own.changed
+        if len(self.model.classes_) > 2 or self.model.predicts_numbers:
             return kind
         return f"{kind} of {self.model.classes_[1 if self._sign > 0 else 0]}"
+
+    @property
+    def target(self) -> str:
+        """What the model predicts: its classes, or a number and its declared bounds."""
+        if not self.model.predicts_numbers:
+            return f"Classes: {', '.join(str(label) for label in self.model.classes_)}."
+        low, high = self.model.classes_
+        name = "a number" if self.schema is None else self.schema.label.name
+        return (
+            f"Target: {name}, declared from {low:g} to {high:g}. Coefficients are changes of the "
+            f"{self._own.changed}, and predictions stay within these bounds."
+        )
 
     # -- the price -----------------------------------------------------------------------------
 

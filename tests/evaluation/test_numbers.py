@@ -11,10 +11,14 @@ import pytest
 from hypothesis import given
 
 from privet import GDP, ZCDP, ApproxDP, Ledger, LinearRegression, PureDP, evaluate
-from privet.errors import DataError, DeclarationError
+from privet.certificate.recompute import recompute
+from privet.errors import BudgetExceeded, DataError, DeclarationError
 from privet.evaluation.evaluation_files import evaluation_from_json, read_evaluation
 from privet.evaluation.number_evaluation import COLUMNS, Residuals, measures_of, mechanism_of
+from privet.evaluation.released_evaluation import Measure
+from privet.evaluation.residual_counts import counted_residuals, residual_edges
 from privet.privacy import Budget
+from tests.certificate.released import failed
 from tests.strategies import Array, seeds
 
 BOUNDS = (-20.0, 30.0)
@@ -85,7 +89,7 @@ def test_what_is_refused(model: LinearRegression) -> None:
     gaps[0] = np.nan
     with pytest.raises(DataError, match="finite numbers"):
         evaluate(model, x, gaps, budget=1.0)
-    with pytest.raises(DeclarationError, match="one set of measures"):
+    with pytest.raises(DeclarationError, match="measures of a regression"):
         evaluate(model, x, y, budget=1.0, measures=["accuracy"])
 
 
@@ -133,3 +137,47 @@ def test_rows_of_another_shape_are_refused_before_the_charge(
         with pytest.raises(DataError):
             evaluate(model, rows, y, budget=0.5, **account)
     assert [entry.kind for entry in ledger.entries("held out")] == ["open"]
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6), GDP(1.0)], ids=str)
+def test_the_histogram_is_that_of_the_residuals(
+    model: LinearRegression, budget: Budget, tmp_path: Path
+) -> None:
+    """In bins by the released RMSE; each count is off by its noise alone, which verify knows."""
+    x, y = table(15_000, 5)
+    ledger = Ledger(f"sqlite:///{tmp_path / 'budget.db'}")
+    ledger.open("table", budget)  # one charge fits, and no more
+    declared: Any = {"budget": budget, "measures": ["residuals"], "ledger": ledger}
+    found = evaluate(model, x, y, dataset="table", **declared)
+    with pytest.raises(BudgetExceeded):
+        evaluate(model, x, y, dataset="table", **declared)
+    event = found.guarantee.event
+    assert event.claim == budget
+    assert budget.keeps(event)
+    edges = residual_edges(found.measures, BOUNDS)
+    assert np.diff(edges[1:-1]) == pytest.approx(8.0 * found.get("RMSE").estimate / 20)
+    exact = np.histogram(np.clip(y, *BOUNDS) - model.predict(x), edges)[0]
+    scale = event.parts[1].scale  # of twenty cells; beyond 20 of it with a chance below 1e-7
+    assert np.abs(np.array(found.counts["residuals"]) - exact).max() < 20.0 * scale
+    assert exact.max() > 40.0 * scale
+    path = tmp_path / "found.json"
+    path.write_text(found.dumps())
+    assert not failed(recompute(path))
+    assert evaluation_from_json(read_evaluation(path)) == found
+
+
+def test_every_row_is_in_one_bin() -> None:
+    """One replaced row moves two cells by one each, whatever it holds."""
+    ends = np.array([-1e300, -20.0, -1.0, 0.0, 30.0, 1e300])
+    pairs = np.array([(a, b) for a in ends for b in ends])
+    measures = (Measure("RMSE", "all rows", 0.0, 0.0, 1.0),)  # noise has hidden it
+    counts = counted_residuals(pairs, residual_edges(measures, BOUNDS), BOUNDS)
+    assert counts.sum() == len(pairs)
+    assert len(counts) == 20
+
+
+def test_other_measures_of_a_regression_are_refused(model: LinearRegression) -> None:
+    x, y = table(500, 6)
+    for wrong in (["accuracy"], "residuals", ["auc", "residuals"]):
+        with pytest.raises(DeclarationError, match="measures of a regression"):
+            evaluate(model, x, y, budget=1.0, measures=wrong)

@@ -185,6 +185,16 @@ def test_counts_of_an_evaluation_move_by_their_noise(name: str) -> None:
         assert_moved((found[key] - exact[key]).ravel(), more[key])
 
 
+@pytest.mark.parametrize("name", ["regression errors pure", "regression errors zcdp"])
+def test_counts_of_residuals_move_by_their_noise(name: str) -> None:
+    """The means' noise comes first; the bins are theirs, and the counts have noise of their own."""
+    exact, record = run_with(of_release(name), {})
+    more = ramp(record.draws[1])
+    found, _ = run_with(of_release(name), {1: more})
+    assert_moved(found["counts residuals"] - exact["counts residuals"], more)
+    np.testing.assert_array_equal(found["measures"], exact["measures"])
+
+
 def test_the_costs_of_thresholds_move_by_the_counts_noise() -> None:
     """``-(fp + 5 fn)/n`` at each candidate; the noise keeps the sum of the table."""
     run = of_release("threshold cost")

@@ -18,6 +18,7 @@ from privet import (
 )
 from privet import fit_with_intervals as fit_both
 from privet.evaluation import choose_threshold
+from privet.evaluation.number_evaluation import COLUMNS
 from privet.privacy import Event
 from tests.laws.releases.registry import (
     APPROX,
@@ -149,3 +150,38 @@ intervals("intervals huber", ZCDP(20.0), huber)
 def _fit_with_intervals(seed: int | None) -> Published:
     model, found = fit_both(logistic(seed), *people(2, 2000), budget=ZCDP(40.0), share=0.5)
     return matrices(model, found, {"coef_": model.coef_})
+
+
+@cache
+def trained_number() -> Any:
+    """A regression of other rows, with noise that is not under test."""
+    x, y = people(2, ROWS + 50)
+    return HuberRegressor(PureDP(3.0), target_bounds=(0, 1), insecure_seed=7).fit(x, y)
+
+
+trained_number()
+
+
+def errors(name: str, budget: Any, *measures: str) -> None:
+    """Enter the evaluation of a regression."""
+
+    def run(seed: int | None) -> Published:
+        x, y = people()
+        found = evaluate(
+            trained_number(), x, y, budget=budget, insecure_seed=seed, measures=measures
+        )
+        numbers = {
+            "measures": [(m.lower, m.upper) for m in found.measures],
+            **{f"counts {table}": cells for table, cells in found.counts.items()},
+        }
+        event = found.guarantee.event
+        means, *tables = event.parts or (event,)
+        draws = [added(means, 2 * COLUMNS), *(counted(part) for part in tables)]
+        return published(event, numbers, draws, released=(found,))
+
+    release(name)(run)
+
+
+errors("regression errors pure", PURE, "errors", "residuals")
+errors("regression errors zcdp", ROOT, "errors", "residuals")
+errors("regression errors approx", APPROX)
