@@ -27,7 +27,7 @@ from privet.noise import NOISES
 from privet.privacy import ZCDP, ApproxDP, Budget, Event, Filter, FitEvent, PureDP
 from privet.privacy.compose import add_costs, basic_costs, costs
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
-from privet.privacy.jacobian import ONE_SCORE, JacobianCurve
+from privet.privacy.jacobian import ONE_SCORE, CurvatureCurve, JacobianCurve
 from tests.losses.own import huber
 
 Array = NDArray[np.float64]
@@ -135,11 +135,12 @@ deltas = st.floats(-12.0, -0.5).map(lambda power: 10.0**power)
 
 @st.composite
 def jacobian_curves(draw: st.DrawFn) -> JacobianCurve:
-    """Curves of Gaussian objective perturbation, of every family."""
+    """Curves of Gaussian objective perturbation, of both kinds and every family."""
     family = draw(st.sampled_from(["margin", "logistic", "softmax", "joint_huber", "residual"]))
     classes = 2 if family in ONE_SCORE else draw(st.integers(2, 9))
     shift, k = draw(st.floats(1e-3, 5.0)), draw(st.floats(0.0, 3.0))
-    return JacobianCurve(family, classes, shift, k)
+    curve = draw(st.sampled_from([JacobianCurve, CurvatureCurve]))
+    return curve(family, classes, shift, k)
 
 
 def curves() -> st.SearchStrategy[Curve]:

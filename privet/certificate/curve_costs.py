@@ -4,6 +4,7 @@
     gaussian             Gaussian mechanism, rho        Balle and Wang 2018, Theorem 8
     concentrated         rho, perhaps a pure epsilon    Bun and Steinke 2016
     objective_gaussian   Gaussian objective perturbation  gaussian_objective.proof.md
+    objective_gaussian_at_k    the same, step 13 at one k
     random_stopping      the best of K runs             Papernot and Steinke 2022, Theorem 2
 
 Each answers in the calculi it can: a pure epsilon, a rho, a Renyi divergence at an order, and a
@@ -161,23 +162,25 @@ class JacobianCost(CurveCost):
 
     def renyi(self, order: Ball) -> Ball:
         """``order D^2/2 + Y/s`` where ``s k < 1``, else the line of zCDP."""
-        s, k, C = order - 1, self.k, self.classes
-        line = order * self.rho()
-        if not s * k < 1:
+        s, line = order - 1, order * self.rho()
+        if not s * self.k < 1:
             return line
+        return smaller(line, order * self.shift**2 / 2 + self._eigenvalues(order) / s)
+
+    def _eigenvalues(self, order: Ball) -> Ball:
+        """``Y`` of the statement, for ``s k < 1``."""
+        s, k, C = order - 1, self.k, self.classes
         square = order * s * k * k
         margins = -(-square / (1 + k)).log1p()
         if C == 2:
-            y = margins
-        elif self.family == "softmax":
+            return margins
+        if self.family == "softmax":
             single = -s * k.log1p() - (-s * k).log1p()
-            y = larger(square / 2, single) + square / 2
-        elif self.family == "joint_huber":
+            return larger(square / 2, single) + square / 2
+        if self.family == "joint_huber":
             t = k / C
-            y = margins - (C - 2) * (-order * s * t * t / (1 + t)).log1p()
-        else:
-            raise Undecided(f"no theorem here for the family {self.family!r} with {C} classes")
-        return smaller(line, order * self.shift**2 / 2 + y / s)
+            return margins - (C - 2) * (-order * s * t * t / (1 + t)).log1p()
+        raise Undecided(f"no theorem here for the family {self.family!r} with {C} classes")
 
     def _jacobian(self, left: Ball) -> Ball:
         """What the Jacobian takes of epsilon where ``left`` remains for the noise."""
@@ -199,6 +202,40 @@ class JacobianCost(CurveCost):
         ends = 2 if self.family == "residual" else self.classes - 1
         factor = ends if left >= self.shift**2 / 4 else 2 * ends
         return factor * gaussian_delta(self.shift, left)
+
+
+@dataclass(frozen=True)
+class CurvatureCost(JacobianCost):
+    """The same by a ``z`` that belongs to this ``k``."""
+
+    kind: ClassVar[str] = "objective_gaussian_at_k"
+
+    def _constant(self) -> Ball:
+        """The smaller of the two; outside these limits no release relies on more."""
+        z = super()._constant()
+        return smaller(z, self._constant_here()) if self.k > 1e-6 and self.k < 1e3 else z
+
+    def _constant_here(self) -> Ball:
+        """``max(A(x), B(x))``, which holds at any ``x`` in (0, 1); the best is sought."""
+        k, C = self.k, self.classes
+        if self.family == "residual":
+            several = ball(3).log()
+        elif C == 2:
+            several = ball(2).log()
+        else:
+            several = ball(C).log() if self.family == "softmax" else (C - 1) * ball(4).log()
+        determinant = (C - 1) * (2 * k / C).log1p() / k
+
+        def both(x: Ball) -> tuple[Ball, Ball]:
+            y = self._eigenvalues(1 + x / k)
+            return y / (x * (x + k)), (determinant + several / x) / (x + k)
+
+        low, high = 0.0, 1.0
+        for _ in range(48):
+            middle = (low + high) / 2
+            grows, falls = both(ball(middle))
+            low, high = (middle, high) if grows < falls else (low, middle)
+        return larger(*both(ball(low)))
 
 
 @dataclass(frozen=True)
@@ -247,12 +284,14 @@ def _concentrated(record: dict[str, Any]) -> CurveCost:
     return ConcentratedCost(ball(record["rho"]), ball(record["loss"]))
 
 
-def _jacobian(record: dict[str, Any]) -> CurveCost:
+def _jacobian(record: dict[str, Any], cost: type[JacobianCost] = JacobianCost) -> CurveCost:
     if record["family"] not in ("margin", "logistic", "softmax", "joint_huber", "residual"):
         raise Undecided(f"no theorem here for the family {record['family']!r}")
-    return JacobianCost(
-        record["family"], int(record["classes"]), ball(record["shift"]), ball(record["k"])
-    )
+    return cost(record["family"], int(record["classes"]), ball(record["shift"]), ball(record["k"]))
+
+
+def _curvature(record: dict[str, Any]) -> CurveCost:
+    return _jacobian(record, CurvatureCost)
 
 
 def _stopping(record: dict[str, Any]) -> CurveCost:
@@ -265,6 +304,7 @@ CURVES = {
     "gaussian": _gaussian,
     "concentrated": _concentrated,
     "objective_gaussian": _jacobian,
+    "objective_gaussian_at_k": _curvature,
     "random_stopping": _stopping,
 }
 

@@ -205,7 +205,7 @@ def _gaussian_noise(fit: FitFacts, main: Record) -> Iterator[Number]:
     if main["kind"] == "gaussian":
         yield from _dominated(fit, main)
         return
-    if main["kind"] != "objective_gaussian":
+    if main["kind"] not in ("objective_gaussian", "objective_gaussian_at_k"):
         raise Undecided(f"the curve {main['kind']!r} is not known here for objective perturbation")
     loss, name = fit.rows.loss, fit.release
     yield fact(

@@ -59,8 +59,9 @@ DECLARE
   concentrated pg_catalog.FLOAT8;
 BEGIN
   SELECT array_agg(coalesce(CASE WHEN read.kind IN ('pure', 'concentrated') THEN read.loss END,
-      'Infinity')), array_agg(coalesce(CASE read.kind WHEN 'pure' THEN read.loss ^ 2 / 2
-      WHEN 'objective_gaussian' THEN read.shift ^ 2 / 2 ELSE read.rho END, 'Infinity')),
+      'Infinity')), array_agg(coalesce(CASE WHEN read.kind = 'pure' THEN read.loss ^ 2 / 2
+      WHEN read.kind IN ('objective_gaussian', 'objective_gaussian_at_k')
+      THEN read.shift ^ 2 / 2 ELSE read.rho END, 'Infinity')),
       array_agg(coalesce(CASE read.kind WHEN 'gaussian' THEN sqrt(2 * read.rho) + 3 * read.slack
         * (1 + sqrt(2 * read.rho) * exp(least(read.rho / 4, 600))) END, 'Infinity')),
       array_agg(read.kind)

@@ -41,6 +41,7 @@ from privet.privacy.curves import (
 )
 from privet.privacy.gaussian_budget import GDP
 from privet.privacy.jacobian import Curved
+from privet.privacy.jacobian_cost import FAMILIES, one_sided
 
 __all__ = [
     "BUDGETS",
@@ -168,13 +169,16 @@ class ZCDP(Budget):
     def objective_curve(self, loss: Curved, shift: float, q: float) -> Curve:
         """The Jacobian's, or the Gaussian mechanism's below which all of the profile is."""
         if shift <= jacobian.shift_within_rho(loss, q, self.rho):
-            return jacobian.curve_of(loss, shift, q)
+            return jacobian.curve_of_rho(loss, shift, q)
         return GaussianCurve(self.rho)
 
     def jacobian_limit(self, loss: Curved, share: float) -> float:
-        """As under Gaussian privacy."""
-        tight = jacobian.one_sided(loss.jacobian_family, loss.classes)
-        return max(share, jacobian.MOST_SHARE) if tight else share
+        """As under Gaussian privacy; elsewhere until noise grows as regularization falls."""
+        if one_sided(loss.jacobian_family, loss.classes):
+            return max(share, jacobian.MOST_SHARE)
+        if loss.jacobian_family not in FAMILIES:
+            return share
+        return max(share, jacobian.most_share_of_rho(loss, self.rho))
 
     @property
     def _mu(self) -> float:

@@ -3,6 +3,7 @@
     PureCurve(epsilon)                    any pure mechanism
     GaussianCurve(rho)                    a Gaussian mechanism (continuous or discrete)
     JacobianCurve(family, C, shift, k)    Gaussian objective perturbation, see ``jacobian.py``
+    CurvatureCurve(family, C, shift, k)   the same with a smaller rho
     StoppingCurve(eta, gamma, rho)        the best of a random number of runs, see ``stopping.py``
     ConcentratedCurve(rho, loss)          a rho, perhaps a pure epsilon, and no more
 

@@ -19,6 +19,7 @@ from privet.privacy import jacobian
 from privet.privacy.calculus import SAFE_ROW, Budget, Cost, rows_of_one
 from privet.privacy.curves import Curve, GaussianCurve, PureCurve
 from privet.privacy.jacobian import Curved
+from privet.privacy.jacobian_cost import one_sided
 
 #: Of mu^2, what the Jacobian may take where "auto" chooses: its price rises slowly here.
 USUAL_SHARE = 0.25
@@ -91,7 +92,7 @@ class GDP(Budget):
 
     def jacobian_limit(self, loss: Curved, share: float) -> float:
         """Seven tenths of ``mu^2``: there the floor is as low as under (epsilon, delta)."""
-        tight = jacobian.one_sided(loss.jacobian_family, loss.classes)
+        tight = one_sided(loss.jacobian_family, loss.classes)
         return max(share, jacobian.MOST_SHARE) if tight else share
 
     @property

@@ -23,7 +23,6 @@ read as such. Proofs and their status are in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Protocol
@@ -41,6 +40,13 @@ from privet.privacy.curves import (
     renyi_epsilon,
 )
 from privet.privacy.domination import dominated_shift, dominates
+from privet.privacy.jacobian_cost import (
+    FAMILIES,
+    one_sided,
+    renyi_cost,
+    zcdp_cost,
+    zcdp_cost_at,
+)
 
 #: families of losses that are functions of one margin
 MARGINS = ("margin", "logistic")
@@ -158,6 +164,24 @@ class JacobianCurve(Curve):
         return min(profile, renyi_epsilon([self], delta))
 
 
+class CurvatureCurve(JacobianCurve):
+    """The same release with its rho by ``z(k)``, which is smaller than the constant of all ``k``.
+
+    A kind of its own, because what was recorded before keeps its meaning.
+    """
+
+    kind: ClassVar[str] = "objective_gaussian_at_k"
+
+    def renyi(self, order: float) -> float:
+        """The smaller of the bound by eigenvalues or constant, and of the line of this rho."""
+        return min(super().renyi(order), order * self.zcdp)
+
+    @property
+    def zcdp(self) -> float:
+        """``D^2/2 + z(k) k^2``."""
+        return self.shift**2 / 2.0 + zcdp_cost_at(self.family, self.classes, self.k)
+
+
 class Curved(Protocol):
     """What the price depends on: the public facts of a loss, a frozen value."""
 
@@ -177,14 +201,9 @@ class Curved(Protocol):
         """c."""
 
 
-def one_sided(family: str, classes: int) -> bool:
-    """Whether a row's gradients lie on a segment that ends at zero: margin losses, two classes."""
-    return classes == 2 and family not in ("residual", "scores")
-
-
 # -- how much noise a budget asks for, and how much regularization -----------------------
 #
-#     rho-zCDP       D = sqrt(2 (rho - constant k^2))
+#     rho-zCDP       D = sqrt(2 (rho - z k^2)), z falling with k
 #     (eps, delta)   the largest D whose profile (or converted Renyi bound) keeps delta
 #     mu-Gaussian    the largest D whose whole profile is below the Gaussian one (domination.py);
 #                    it is mu^2/2-zCDP, too
@@ -198,11 +217,16 @@ def curve_of(loss: Curved, shift: float, q: float) -> JacobianCurve:
     return JacobianCurve(loss.jacobian_family, loss.classes, shift, loss.curvature_bound * q)
 
 
+def curve_of_rho(loss: Curved, shift: float, q: float) -> CurvatureCurve:
+    """The same under zCDP, where its rho counts."""
+    return CurvatureCurve(loss.jacobian_family, loss.classes, shift, loss.curvature_bound * q)
+
+
 def shift_within_rho(loss: Curved, q: float, rho: float) -> float:
     """The largest ``D`` of at most ``rho`` together with the Jacobian; 0 if there is none."""
     if loss.jacobian_family not in FAMILIES:
         return 0.0
-    left = rho - zcdp_cost(loss.jacobian_family, loss.classes, loss.curvature_bound * q)
+    left = rho - zcdp_cost_at(loss.jacobian_family, loss.classes, loss.curvature_bound * q)
     return math.sqrt(2.0 * left) * (1.0 - 1e-15) if left > 0.0 else 0.0
 
 
@@ -237,8 +261,23 @@ def floor_within_mu(loss: Curved, share: float, mu: float) -> float:
 
 def floor_within_rho(loss: Curved, allowed: float) -> float:
     """The largest ``q`` whose Jacobian costs at most ``allowed``."""
-    most = largest(lambda k: zcdp_cost(loss.jacobian_family, loss.classes, k) <= allowed)
+    most = largest(lambda k: zcdp_cost_at(loss.jacobian_family, loss.classes, k) <= allowed)
     return most / loss.curvature_bound
+
+
+@lru_cache(maxsize=256)
+def most_share_of_rho(loss: Curved, rho: float) -> float:
+    """What the Jacobian takes of ``rho`` where ``k D`` is largest, between .4 and ``MOST_SHARE``.
+
+    With less regularization than there the noise grows faster than the regularization falls.
+    """
+
+    def left(k: float) -> float:
+        return k * k * (rho - zcdp_cost_at(loss.jacobian_family, loss.classes, k))
+
+    best = largest(lambda k: left(1.001 * k) > left(k), math.sqrt(rho))
+    share = zcdp_cost_at(loss.jacobian_family, loss.classes, best) / rho
+    return min(max(share, 0.4), MOST_SHARE)
 
 
 @lru_cache(maxsize=256)
@@ -275,50 +314,3 @@ def renyi_shift(family: str, classes: int, k: float, epsilon: float, delta: floa
         left = epsilon - renyi_cost(family, classes, k, order) - spare
         best = max(best, 2.0 * left / order)
     return math.sqrt(best)
-
-
-def renyi_cost(family: str, classes: int, k: float, order: float) -> float:
-    """Renyi divergence of the Jacobian alone: the family's term, or the zCDP line if lower.
-
-    The family's term needs ``(order-1) k < 1``; zCDP holds at every order.
-    """
-    line = order * zcdp_cost(family, classes, k)
-    if (order - 1.0) * k >= 1.0:
-        return line
-    extra = _margin_renyi if classes == 2 else FAMILIES[family][0]
-    return min(line, extra(order, k, classes))
-
-
-def zcdp_cost(family: str, classes: int, k: float) -> float:
-    """rho of the Jacobian alone: ``constant k^2``."""
-    constant = 2.23 if one_sided(family, classes) else FAMILIES[family][1](classes)
-    return constant * k * k
-
-
-def _margin_renyi(order: float, k: float, classes: int) -> float:
-    """``-log(1 - a(a-1) k^2/(1+k))/(a-1)``: at most two eigenvalues of the shift's derivative."""
-    a = order
-    return -math.log1p(-a * (a - 1.0) * k * k / (1.0 + k)) / (a - 1.0)
-
-
-def _softmax_renyi(order: float, k: float, classes: int) -> float:
-    a = order
-    half = a * (a - 1.0) * k * k / 2.0
-    single = -(a - 1.0) * math.log1p(k) - math.log1p(-(a - 1.0) * k)
-    return (max(half, single) + half) / (a - 1.0)
-
-
-def _joint_huber_renyi(order: float, k: float, classes: int) -> float:
-    a, tau = order, k / classes
-    others = (classes - 2) * math.log1p(-a * (a - 1.0) * tau * tau / (1.0 + tau)) / (a - 1.0)
-    return _margin_renyi(order, k, classes) - others
-
-
-#: family -> (Renyi cost of the Jacobian, zCDP constant) for more than two classes
-FAMILIES: dict[str, tuple[Callable[[float, float, int], float], Callable[[int], float]]] = {
-    "margin": (_margin_renyi, lambda classes: 2.23),
-    "logistic": (_margin_renyi, lambda classes: 2.23),
-    "softmax": (_softmax_renyi, lambda classes: 2.1 + math.log(classes)),
-    "joint_huber": (_joint_huber_renyi, lambda classes: 2.0 + 1.39 * (classes - 1.0)),
-    "residual": (_margin_renyi, lambda classes: 2.34),
-}

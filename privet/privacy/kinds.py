@@ -24,13 +24,20 @@ from privet.privacy.curves import (
     from_fields,
 )
 from privet.privacy.event import COMMON, COMPOSITE, VERSION, Event
-from privet.privacy.jacobian import JacobianCurve
+from privet.privacy.jacobian import CurvatureCurve, JacobianCurve
 from privet.privacy.stopping import StoppingCurve
 
 #: Every kind of curve that a record can have.
 CURVES: dict[str, type[Curve]] = {
     curve.kind: curve
-    for curve in (PureCurve, GaussianCurve, ConcentratedCurve, JacobianCurve, StoppingCurve)
+    for curve in (
+        PureCurve,
+        GaussianCurve,
+        ConcentratedCurve,
+        JacobianCurve,
+        CurvatureCurve,
+        StoppingCurve,
+    )
 }
 
 

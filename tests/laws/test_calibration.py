@@ -23,7 +23,7 @@ from privet.noise import DomainNoise, GaussianNoise, MatrixLaplace
 from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import gaussian_delta, renyi_epsilon
 from privet.privacy.domination import dominates
-from privet.privacy.jacobian import JacobianCurve
+from privet.privacy.jacobian import CurvatureCurve
 from reproduce.chaudhuri2008 import ChaudhuriMonteleoni2008
 from tests.strategies import EACH_SPENDING, LOSS_CASES, budgets, epsilons, mechanism, name_of
 
@@ -48,11 +48,11 @@ def pure_cost(design: Design, less: float = 1.0) -> float:
     return risk.loss.privacy_loss_bound(risk.norm_bound / scale, q)
 
 
-def jacobian_curve(design: Design, less: float = 1.0) -> JacobianCurve:
+def jacobian_curve(design: Design, less: float = 1.0) -> CurvatureCurve:
     """The curve of the main Gaussian noise in the objective."""
     risk, scale = design.risk, less * design.main.scale
     k = risk.row_curvature / (design.n * risk.regularization)
-    return JacobianCurve(
+    return CurvatureCurve(
         risk.loss.jacobian_family, risk.loss.classes, risk.gradient_difference / scale, k
     )
 

@@ -21,7 +21,7 @@ from privet.ledger.entry import COLUMNS, follow, totals_text
 from privet.privacy import GDP, Budget, Event
 from privet.privacy.compose import together
 from privet.privacy.curves import ConcentratedCurve, GaussianCurve, PureCurve
-from privet.privacy.jacobian import JacobianCurve
+from privet.privacy.jacobian import CurvatureCurve, JacobianCurve
 from privet.privacy.stopping import StoppingCurve
 from tests import postgres
 from tests.ledger.test_roles import Logins, logins
@@ -221,6 +221,7 @@ CURVES = st.one_of(
         StoppingCurve, st.sampled_from([0.0, 1.0]), st.floats(0.1, 0.9), st.floats(1e-4, 1.0)
     ),
     st.builds(JacobianCurve, st.just("logistic"), st.just(2), st.floats(1e-3, 2.0), st.just(0.1)),
+    st.builds(CurvatureCurve, st.just("softmax"), st.just(4), st.floats(1e-3, 2.0), st.just(0.1)),
 )
 CLAIMS = (PureDP(2.0), PureDP(1e-6), ZCDP(0.5), ApproxDP(1.0, 1e-6), GDP(1.0))
 MADE = st.one_of(

@@ -25,7 +25,8 @@ from privet.privacy.curves import (
     renyi_epsilon,
     tight_epsilon,
 )
-from privet.privacy.jacobian import JacobianCurve, zcdp_cost
+from privet.privacy.jacobian import CurvatureCurve, JacobianCurve
+from privet.privacy.jacobian_cost import zcdp_cost, zcdp_cost_at
 from privet.privacy.kinds import curve_from_json
 from tests.strategies import curves, deltas, epsilons, jacobian_curves, rhos
 
@@ -181,6 +182,7 @@ def test_numerical_composition_is_not_offered_for_what_it_does_not_know() -> Non
 def test_hand_numbers_of_the_jacobian_curve() -> None:
     curve = JacobianCurve("margin", 2, shift=0.5, k=0.1)
     assert curve.zcdp == pytest.approx(0.125 + 2.23 * 0.01)
+    assert CurvatureCurve("margin", 2, 0.5, 0.1).zcdp == pytest.approx(0.125 + 1.776533 * 0.01)
     assert curve.renyi(3.0) == pytest.approx(0.375 - math.log(1.0 - 0.06 / 1.1) / 2.0)
     assert curve.delta(1.0) == pytest.approx(gaussian_delta(0.5, 1.0 - math.log(1.1)))
     softmax = JacobianCurve("softmax", 4, shift=0.5, k=0.1)
@@ -188,6 +190,7 @@ def test_hand_numbers_of_the_jacobian_curve() -> None:
     single = -2.0 * math.log(1.1) - math.log(0.8)
     assert softmax.renyi(3.0) == pytest.approx(0.375 + (max(0.03, single) + 0.03) / 2.0)
     assert softmax.zcdp == pytest.approx(0.125 + (2.1 + math.log(4.0)) * 0.01)
+    assert CurvatureCurve("softmax", 4, 0.5, 0.1).zcdp == pytest.approx(0.125 + 2.746828 * 0.01)
     left = 1.0 - 3.0 * math.log(1.0 + 0.2 / 4.0)
     assert softmax.delta(1.0) == pytest.approx(3.0 * gaussian_delta(0.5, left))
     joint = JacobianCurve("joint_huber", 4, shift=0.5, k=0.1)
@@ -195,7 +198,43 @@ def test_hand_numbers_of_the_jacobian_curve() -> None:
     expected = 0.375 - (math.log(1.0 - pair) + 2.0 * math.log(1.0 - rest)) / 2.0
     assert joint.renyi(3.0) == pytest.approx(expected)
     assert joint.zcdp == pytest.approx(0.125 + (2.0 + 1.39 * 3.0) * 0.01)
+    assert CurvatureCurve("joint_huber", 4, 0.5, 0.1).zcdp == pytest.approx(0.125 + 5.129902 * 0.01)
     assert joint.delta(1.0) == 1.0
+    tiny = CurvatureCurve("joint_huber", 4, shift=0.5, k=1e-7)
+    assert tiny.zcdp == pytest.approx(0.125 + (2.0 + 1.39 * 3.0) * 1e-14, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("family", "classes", "pairs", "choices"),
+    [
+        ("margin", 2, 1, math.log(2.0)),
+        ("residual", 2, 1, math.log(3.0)),
+        ("joint_huber", 4, 3, 3.0 * math.log(4.0)),
+        ("softmax", 5, None, math.log(5.0)),
+    ],
+)
+@pytest.mark.parametrize("k", [0.01, 0.3, 2.0])
+def test_rho_of_the_jacobian_is_the_largest_over_orders_of_the_smaller_of_two_bounds(
+    family: str, classes: int, pairs: int | None, choices: float, k: float
+) -> None:
+    """Step 13 by brute force over orders: eigenvalues where ``s k < 1``, the profile at any."""
+    s = np.concatenate([np.linspace(1e-4, 1.0, 20_001)[:-1], np.linspace(1.0, 50.0, 2_000)]) / k
+    alpha, x = 1.0 + s, s * k
+    determinant = (classes - 1) * math.log(1.0 + 2.0 * k / classes)
+    by_profile = (determinant + choices / s) / alpha
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if pairs is None:
+            single = -s * math.log(1.0 + k) - np.log(1.0 - x)
+            y = np.maximum(alpha * s * k**2 / 2.0, single) + alpha * s * k**2 / 2.0
+        else:
+            y = -np.log(1.0 - alpha * s * k**2 / (1.0 + k))
+            t = k / classes
+            y = y - (pairs - 1) * np.log(1.0 - alpha * s * t**2 / (1.0 + t))
+        by_eigenvalues = np.where(x < 1.0, y / (alpha * s), np.inf)
+    largest = float(np.minimum(by_eigenvalues, by_profile).max())
+    found = zcdp_cost_at(family, classes, k)
+    assert largest <= found * (1.0 + 1e-9)
+    assert found <= largest * 1.002
 
 
 @pytest.mark.parametrize(("left", "factor"), [(0.0624, 2.0), (0.0626, 1.0)])
@@ -278,7 +317,8 @@ def test_hand_numbers_of_the_logistic_jacobian() -> None:
 @given(st.integers(3, 20), st.floats(1e-3, 1.0))
 def test_more_classes_cost_more(classes: int, k: float) -> None:
     for family in ("softmax", "joint_huber"):
-        assert zcdp_cost(family, classes + 1, k) > zcdp_cost(family, classes, k)
+        for cost in (zcdp_cost, zcdp_cost_at):
+            assert cost(family, classes + 1, k) > cost(family, classes, k)
 
 
 @given(st.floats(0.01, 2.0), st.floats(0.0, 0.4), st.floats(1.05, 2.5))
