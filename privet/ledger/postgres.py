@@ -23,7 +23,8 @@ from privet.errors import LedgerError, PrivetWarning, warn
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
 from privet.ledger.postgres_connection import ENTRIES, LEDGER, PostgresConnection, connected
-from privet.ledger.postgres_tables import CREATE, HERE, MOVE, SECOND_TABLE, UPGRADE
+from privet.ledger.postgres_facts import check_facts, check_nothing_more
+from privet.ledger.postgres_tables import CREATE, GUARD, HERE, MOVE, SECOND_TABLE, UPGRADE
 from privet.ledger.store import (
     ANSWER_COLUMNS,
     FOREIGN,
@@ -65,16 +66,25 @@ class PostgresTransaction:
         return self.connection.table("privet_answers")
 
     def has_answers(self) -> bool:
-        """Whether it is there."""
-        return self.rows("SELECT to_regclass(:name)", {"name": self.answers}) != [(None,)]
+        """Whether it is there; one that others own, may read or have added to is refused."""
+        found = self.rows(_ANSWERS, {"answers": self.answers, "entries": self.table})
+        if found and not found[0][0]:
+            raise LedgerError(
+                "The table privet_answers of the ledger belongs to another role, or others have "
+                "rights or triggers on it. Nothing was answered. Look who made it; `privet ledger "
+                "roles --apply` tells what is not as it should be."
+            )
+        return bool(found)
 
     def create_answers(self) -> None:
         """Create it; it belongs to the role that the entries belong to, whichever login asks."""
         self.connection.execute(f"CREATE TABLE {self.answers} {ANSWER_COLUMNS}".encode())
+        self.connection.execute(f"REVOKE USAGE ON TYPE {self.answers} FROM PUBLIC".encode())
         owner = "quote_ident(pg_get_userbyid(relowner))"
         query = f"SELECT {owner} FROM pg_class WHERE oid = to_regclass(:name)"
         [(name,)] = self.rows(query, {"name": self.table})
         self.connection.execute(f"ALTER TABLE {self.answers} OWNER TO {name}".encode())
+        self.has_answers()  # rights that this login gives by default are refused
 
     def run(self, sql: str, values: Mapping[str, Any]) -> None:
         """A statement that finds nothing."""
@@ -119,6 +129,7 @@ class PostgresStore:
             found = self._format(connection)
             if found != FORMAT:
                 raise LedgerError(OLDER.format(place=self.place, found=found))
+            self._expect_as_made(connection, opening=create)
             connection.execute(connection.named("SELECT @.privet_lock()"))
             self._expect_here(connection)
             yield _entries(connection)
@@ -127,6 +138,7 @@ class PostgresStore:
     def adopting(self) -> Iterator[Entries]:
         """As ``writing``, on a server that took the place of the ledger's: it is the one now."""
         with self._transaction() as connection:
+            check_facts(connection, self.place, functions=False)
             connection.execute(connection.named("SELECT @.privet_lock()"))
             yield _entries(connection)
             connection.execute(connection.named(MOVE))
@@ -135,10 +147,13 @@ class PostgresStore:
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
         """One exclusive transaction on tables of any known format."""
         with self._transaction() as connection:
+            self._expect_own(connection)
             connection.execute(connection.named("LOCK TABLE @.privet_entries IN EXCLUSIVE MODE"))
+            check_nothing_more(connection, self.place)
             found = self._format(connection)
-            for statement in UPGRADE if found == SECOND_FORMAT else ():
+            for statement in UPGRADE if found == SECOND_FORMAT else GUARD:
                 connection.execute(connection.named(statement))
+            check_facts(connection, self.place)
             yield _entries(connection), found
 
     def check(self) -> None:
@@ -194,6 +209,16 @@ class PostgresStore:
                 connection.execute(connection.named(statement))
         elif any(missing):
             raise LedgerError(FOREIGN.format(place=self.place))
+
+    def _expect_as_made(self, connection: PostgresConnection, *, opening: bool) -> None:
+        """Refuse, as somebody with the owner's rights, what would use them; once in a process."""
+        if opening:
+            check_facts(connection, self.place)
+        elif self.url not in _LOOKED_AT:
+            names = (connection.table(ENTRIES),)
+            if connection.execute(_AS_OWNER, names).fetchall() == [(True,)]:
+                check_facts(connection, self.place, functions=False)
+        _LOOKED_AT.add(self.url)
 
     def _expect_own(self, connection: PostgresConnection) -> None:
         """Refuse tables and functions of another login, which may change what they do."""
@@ -254,6 +279,19 @@ def _entries(connection: PostgresConnection) -> Entries:
 
 
 _WHERE = f"SELECT known.system, known.timeline, here.* FROM @.privet_ledger known, ({HERE}) here"
+#: Ledgers that this process has found to be as they are made.
+_LOOKED_AT: set[str] = set()
+_AS_OWNER = (
+    "SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(%s)"
+)
+# what a turn can ask each time; the rest is asked with everything else (facts.sql)
+_ANSWERS = """
+SELECT a.relowner = e.relowner AND a.relkind = 'r' AND a.relpersistence = 'p'
+  AND NOT (a.relrowsecurity OR a.relhasrules OR a.relhastriggers OR a.relhassubclass)
+  AND NOT EXISTS (SELECT FROM aclexplode(a.relacl) g WHERE g.grantee <> a.relowner)
+FROM pg_class a, pg_class e
+WHERE a.oid = to_regclass(:answers) AND e.oid = to_regclass(:entries)
+"""
 # a role that logs nobody in is the owner that `privet ledger roles` makes
 _OTHERS = """
 SELECT DISTINCT r.rolname FROM pg_roles r JOIN (

@@ -33,7 +33,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger import store
-from privet.ledger.store import NOT_THERE, without_password
+from privet.ledger.store import FOREIGN, NOT_THERE, without_password
 
 Result = TypeVar("Result")
 
@@ -51,16 +51,18 @@ _DIALING = {
 }
 #: Tables of a ledger.
 ENTRIES, LEDGER = "privet_entries", "privet_ledger"
-_ODD = re.compile("[:%\"']")
+_ODD = re.compile("[:%@$\\\\\"']")
 
 _ARRIVE = """
 SELECT pg_catalog.current_schemas(false);
 SET search_path = pg_catalog, pg_temp;
+SET standard_conforming_strings = on;
 {settings}
 SELECT extract(epoch FROM current_setting('statement_timeout')::interval)
 """
 _TABLES = """
-SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+SELECT n.nspname, c.relname, c.relkind = 'r'
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = ANY(%s) AND c.relname = ANY(%s)
 """
 
@@ -173,7 +175,9 @@ def _find(connection: PostgresConnection, path: list[str], place: str) -> None:
     """The one schema on the path with tables of a ledger; the first of all if none has any."""
     names = [schema for schema in path if schema != "pg_catalog"]
     found: dict[str, set[str]] = {}
-    for schema, table in connection.execute(_TABLES, (names, [ENTRIES, LEDGER])).fetchall():
+    for schema, table, kept in connection.execute(_TABLES, (names, [ENTRIES, LEDGER])).fetchall():
+        if not kept:  # to look at a view would run what its owner likes
+            raise LedgerError(FOREIGN.format(place=place))
         found.setdefault(schema, set()).add(table)
     if len(found) > 1:
         raise LedgerError(

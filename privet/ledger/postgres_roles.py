@@ -15,6 +15,7 @@ import re
 
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.postgres_connection import connected
+from privet.ledger.postgres_facts import check_facts_sql
 from privet.ledger.postgres_tables import GUARD, LOCK
 from privet.ledger.store import NOT_THERE, POSTGRES, checked_url, without_password
 
@@ -35,50 +36,10 @@ _ROLES = (
     f"REVOKE ALL ON {_TABLES} FROM PUBLIC, PREFIX_analyst, PREFIX_auditor",
     f"GRANT SELECT ON {_TABLES} TO PREFIX_analyst, PREFIX_auditor",
     "GRANT INSERT ON @.privet_entries TO PREFIX_analyst",  # through the trigger privet_guard
-    # a column of this type in somebody's own table would keep the owner from changing the table
-    "REVOKE USAGE ON TYPE @.privet_entries FROM PUBLIC",
 )
 
 # Whoever runs the printed statements may have a path with somebody else's operators in it.
-_NAMES = "SET LOCAL search_path = pg_catalog, pg_temp"
-
-# The login that made the tables may have left something that goes on writing, or that runs with the
-# rights of whoever writes. Asked last, when nobody else can change the tables any more.
-_LEFT = """
-DO $$ DECLARE
-  ours pg_catalog.OID[] := ARRAY['@.privet_entries'::regclass, '@.privet_ledger'::regclass,
-    to_regclass('@.privet_answers')];
-BEGIN
-  IF EXISTS (SELECT FROM pg_trigger
-      WHERE tgrelid = ANY (ours) AND NOT tgisinternal AND tgname <> 'privet_guard')
-    OR EXISTS (SELECT FROM pg_rewrite WHERE ev_class = ANY (ours))
-    OR EXISTS (SELECT FROM pg_policy WHERE polrelid = ANY (ours))
-    OR EXISTS (SELECT FROM pg_inherits WHERE inhparent = ANY (ours) OR inhrelid = ANY (ours))
-    OR EXISTS (SELECT FROM pg_constraint
-      WHERE conrelid = ANY (ours) AND contype NOT IN ('n', 'p', 'u'))
-    OR EXISTS (SELECT FROM pg_index
-      WHERE indrelid = ANY (ours) AND (indexprs IS NOT NULL OR indpred IS NOT NULL))
-    OR EXISTS (SELECT FROM pg_attrdef
-      WHERE adrelid = ANY (ours) AND pg_get_expr(adbin, adrelid) <> 'CURRENT_USER')
-    OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = ANY (ours) AND attnum > 0
-      AND NOT attisdropped AND (attacl IS NOT NULL
-        OR atttypid <> ALL (ARRAY['text'::regtype::oid, 'bigint'::regtype::oid])))
-    OR EXISTS (SELECT FROM pg_statistic_ext WHERE stxrelid = ANY (ours))
-    OR EXISTS (SELECT FROM pg_class WHERE oid = ANY (ours) AND (relkind <> 'r'
-      OR relpersistence <> 'p' OR relrowsecurity OR relforcerowsecurity))
-    OR (SELECT count(*) FROM pg_constraint WHERE conrelid = ours[1] AND contype IN ('p', 'u')
-      AND NOT condeferrable) <> 2
-    OR EXISTS (SELECT FROM pg_namespace, aclexplode(nspacl) granted
-      WHERE pg_namespace.oid = (SELECT relnamespace FROM pg_class WHERE oid = ours[1])
-      AND privilege_type = 'CREATE' AND grantee <> nspowner
-      AND grantee <> (SELECT oid FROM pg_roles WHERE rolname = 'PREFIX_owner'))
-    OR EXISTS (SELECT FROM pg_class, aclexplode(relacl) granted WHERE pg_class.oid = ANY (ours)
-      AND grantee <> relowner AND privilege_type NOT IN ('SELECT', 'INSERT')) THEN
-    RAISE EXCEPTION 'triggers, rules, rights or other things that Privet has not made are on the '
-      'tables of the ledger; look at them, remove them, and make the roles again';
-  END IF;
-END $$
-"""
+_NAMES = "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on"
 
 
 def roles_sql(url: str, prefix: str = "privet") -> list[str]:
@@ -105,8 +66,10 @@ def _prepared(url: str, prefix: str, *, run: bool) -> list[str]:
         statements = [
             connection.named(_in(f'"{connection.schema}"', statement).replace("PREFIX", prefix))
             # together, whoever runs them: there is no trigger between its removal and its creation
-            for statement in ("BEGIN", _NAMES, *_ROLES, *GUARD, *_functions(), _LEFT, "COMMIT")
+            for statement in ("BEGIN", _NAMES, *_ROLES, *GUARD, *_functions())
         ]
+        # asked last, when nobody else can change the tables any more
+        statements += [check_facts_sql(connection.schema).encode(), b"COMMIT"]
         for statement in statements if run else ():
             connection.execute(statement)
     return [statement.decode() for statement in statements]

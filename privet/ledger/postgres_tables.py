@@ -25,6 +25,7 @@ one could as well release without a charge: no database can know.
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 
 from privet.ledger.entry import GENESIS
@@ -40,6 +41,7 @@ SELECT (SELECT system_identifier::text FROM pg_control_system()),
 #: The ledger lives here from now on.
 MOVE = f"UPDATE @.privet_ledger SET (system, timeline) = ({HERE})"
 
+_INDEX = "CREATE INDEX privet_entries_by_dataset ON @.privet_entries (dataset, sequence)"
 _TABLES = (
     """
     CREATE TABLE @.privet_entries (
@@ -59,7 +61,7 @@ _TABLES = (
       UNIQUE (dataset, kind, key)
     )
     """,
-    "CREATE INDEX privet_entries_by_dataset ON @.privet_entries (dataset, sequence)",
+    _INDEX,
     "CREATE TABLE @.privet_ledger (format TEXT PRIMARY KEY, system TEXT, timeline BIGINT)",
     f"INSERT INTO @.privet_ledger SELECT '{FORMAT}', here.* FROM ({HERE}) here",
 )
@@ -72,6 +74,14 @@ LOCK = "privet_lock()"
 # that whoever may charge could call one beforehand where "jsonb" is a type of his own. How one is
 # compiled past these settings, and what is done about that, is in guard.sql.
 _FIXED = "SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on"
+
+
+# a column of such a type in somebody's own table would keep the owner from changing the ledger's
+_TYPES = (
+    "REVOKE USAGE ON TYPE @.privet_entries, @.privet_ledger FROM PUBLIC",
+    "DO $$ BEGIN IF to_regclass('@.privet_answers') IS NOT NULL THEN "
+    "REVOKE USAGE ON TYPE @.privet_answers FROM PUBLIC; END IF; END $$",
+)
 
 
 def _guard() -> tuple[str, ...]:
@@ -88,11 +98,35 @@ def _guard() -> tuple[str, ...]:
         ("@curves@", ", ".join(f"'{kind}'" for kind in CURVES)),
     ):
         made = made.replace(name, value)
-    return (made, f"REVOKE ALL ON FUNCTION @.{LOCK} FROM PUBLIC")
+    names = ", ".join(re.findall(r"CREATE OR REPLACE FUNCTION (@\.\w+)\(", made))
+    # said aloud: many servers take this right away by default
+    callable_by_all = f"GRANT EXECUTE ON FUNCTION {names} TO PUBLIC"
+    return (made, callable_by_all, f"REVOKE ALL ON FUNCTION @.{LOCK} FROM PUBLIC", *_TYPES)
 
 
 GUARD = _guard()
-CREATE = (*_TABLES, *GUARD)
+#: What the login that creates a ledger gives to others by default is taken from them.
+_ALONE = """
+DO $$ DECLARE
+  given pg_catalog.RECORD;
+BEGIN
+  FOR given IN SELECT DISTINCT c.oid::regclass AS name, CASE g.grantee WHEN 0 THEN 'PUBLIC'
+      ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS whom
+      FROM pg_class c, aclexplode(c.relacl) g
+      WHERE c.oid IN ('@.privet_entries'::regclass, '@.privet_ledger'::regclass)
+        AND g.grantee <> c.relowner LOOP
+    EXECUTE format('REVOKE ALL ON %s FROM %s', given.name, given.whom);
+  END LOOP;
+  FOR given IN SELECT DISTINCT p.oid::regprocedure AS name, quote_ident(pg_get_userbyid(g.grantee))
+      AS whom FROM pg_proc p, aclexplode(p.proacl) g
+      WHERE p.pronamespace = (SELECT relnamespace FROM pg_class
+          WHERE oid = '@.privet_entries'::regclass)
+        AND starts_with(p.proname::text, 'privet_') AND g.grantee NOT IN (0, p.proowner) LOOP
+    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', given.name, given.whom);
+  END LOOP;
+END $$
+"""
+CREATE = (*_TABLES, *GUARD, _ALONE)
 #: From the second format.
 UPGRADE = (
     """
@@ -100,6 +134,7 @@ UPGRADE = (
       ADD COLUMN author TEXT NOT NULL DEFAULT current_user
     """,
     "ALTER TABLE @.privet_ledger ADD COLUMN system TEXT, ADD COLUMN timeline BIGINT",
+    _INDEX.replace("INDEX", "INDEX IF NOT EXISTS"),
     f"UPDATE @.privet_ledger SET format = '{FORMAT}'",
     MOVE,
     *GUARD,

@@ -388,7 +388,8 @@ def test_no_account_is_opened_in_another_logins_tables(postgres_server: str) -> 
         ledger = Ledger(schema.replace("//privet@", f"//{name}@"))
         with pytest.raises(LedgerError, match="belong to the login 'mallory'"):
             ledger.open("patients", PureDP(1.0))
-    mallory.open("another", PureDP(1.0))
+    with pytest.raises(LedgerError, match="not as Privet makes it"):
+        mallory.open("another", PureDP(1.0))
     create_roles(schema, "prepared")
     Ledger(schema).open("patients", PureDP(1.0))
 

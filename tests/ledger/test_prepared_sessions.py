@@ -163,42 +163,6 @@ def test_answers_belong_to_whom_the_entries_belong(ledgers: Logins) -> None:
     second.open("more", PureDP(1.0))
 
 
-@pytest.mark.parametrize(
-    "left",
-    [
-        "CREATE TRIGGER z BEFORE INSERT ON @.privet_entries FOR EACH ROW "
-        "EXECUTE FUNCTION suppress_redundant_updates_trigger()",
-        "CREATE RULE z AS ON INSERT TO @.privet_entries DO ALSO NOTIFY z",
-        "CREATE POLICY z ON @.privet_entries",
-        "CREATE TABLE @.z () INHERITS (@.privet_entries)",
-        "ALTER TABLE @.privet_entries ADD CHECK (length(body) > 0)",
-        "CREATE INDEX z ON @.privet_entries (length(body))",
-        "ALTER TABLE @.privet_entries ALTER author SET DEFAULT session_user",
-        "GRANT UPDATE ON @.privet_entries TO bob_N",
-        "GRANT UPDATE (totals) ON @.privet_entries TO bob_N",
-        "GRANT UPDATE ON @.privet_ledger TO bob_N",
-        "CREATE STATISTICS @.z ON (length(dataset)) FROM @.privet_entries",
-        "ALTER TABLE @.privet_entries SET UNLOGGED",
-        "ALTER TABLE @.privet_entries ENABLE ROW LEVEL SECURITY",
-        "ALTER TABLE @.privet_entries DROP CONSTRAINT privet_entries_pkey",
-        "GRANT CREATE ON SCHEMA @ TO bob_N",
-    ],
-)
-def test_the_login_that_made_the_tables_leaves_nothing_behind(ledgers: Logins, left: str) -> None:
-    """Else it goes on writing past the guard, or with the rights of whoever opens an account."""
-    roles = f"r{ledgers.number}"
-    with psycopg.connect(ledgers.owner.url, autocommit=True) as server:
-        schema = f'"{ledgers.schema}"'
-        named = (
-            left.replace("@.", f"{schema}.")
-            .replace("SCHEMA @", f"SCHEMA {schema}")
-            .replace("_N", f"_{ledgers.number}")
-        )
-        server.execute(named.encode())
-    with pytest.raises(LedgerError, match="that Privet has not made"):
-        create_roles(ledgers.owner.url, roles)
-
-
 def test_printed_roles_find_no_operator_of_anybody_else(ledgers: Logins) -> None:
     """A stranger's operator in the schema that stands first in the path of whoever runs them."""
     found = "; ".join(roles_sql(ledgers.owner.url, f"r{ledgers.number}"))

@@ -1,0 +1,229 @@
+"""A ledger on a server is exactly what Privet makes: whatever is more, less or other is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from privet import Ledger, PureDP
+from privet.errors import LedgerError
+from privet.ledger.answer_turns import turn
+from tests.ledger.test_roles import Logins, logins
+from tests.strategies import pure_event
+
+psycopg = pytest.importorskip("psycopg", reason="PostgreSQL cannot be installed here: no psycopg")
+
+from privet.ledger import postgres  # noqa: E402
+from privet.ledger.postgres_roles import create_roles  # noqa: E402
+
+
+@pytest.fixture
+def ledgers(postgres_server: str) -> Logins:
+    return logins(postgres_server)
+
+
+def kept(ledgers: Logins) -> None:
+    """One that keeps answers, too."""
+    with turn(ledgers.owner, "ward") as mine:
+        mine.create()
+
+
+def changed(ledgers: Logins, statement: str) -> None:
+    """As a superuser, who may do everything that a former owner could."""
+    schema = f'"{ledgers.schema}"'
+    named = statement.replace("@.", f"{schema}.").replace("SCHEMA @", f"SCHEMA {schema}")
+    for name in ("bob_", "z_", "r"):
+        named = named.replace(f"{name}N", f"{name}{ledgers.number}")
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as server:
+        server.execute(named.encode())
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "CREATE TRIGGER z BEFORE INSERT ON @.privet_entries FOR EACH ROW "
+        "EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+        "CREATE RULE z AS ON INSERT TO @.privet_entries DO ALSO NOTIFY z",
+        "CREATE POLICY z ON @.privet_entries",
+        "CREATE TABLE @.z () INHERITS (@.privet_entries)",
+        "ALTER TABLE @.privet_entries ADD CHECK (length(body) > 0)",
+        "CREATE INDEX z ON @.privet_entries (length(body))",
+        "ALTER TABLE @.privet_entries ALTER author SET DEFAULT session_user",
+        "GRANT UPDATE ON @.privet_entries TO bob_N",
+        "GRANT UPDATE (totals) ON @.privet_entries TO bob_N",
+        "GRANT UPDATE ON @.privet_ledger TO bob_N",
+        "CREATE STATISTICS @.z ON (length(dataset)) FROM @.privet_entries",
+        "ALTER TABLE @.privet_entries SET UNLOGGED",
+        "ALTER TABLE @.privet_entries ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE @.privet_entries DROP CONSTRAINT privet_entries_pkey",
+        "GRANT CREATE ON SCHEMA @ TO bob_N",
+        # what a list of bad things did not name
+        "GRANT SELECT ON @.privet_entries TO bob_N",
+        "GRANT INSERT ON @.privet_entries TO bob_N",
+        "GRANT INSERT ON @.privet_ledger TO bob_N",
+        "GRANT SELECT ON @.privet_answers TO bob_N",
+        "GRANT EXECUTE ON FUNCTION @.privet_lock() TO bob_N",
+        "GRANT USAGE ON TYPE @.privet_entries TO bob_N",
+        "CREATE FUNCTION @.privet_number(json) RETURNS numeric LANGUAGE sql AS 'SELECT 0.0'",
+        "CREATE VIEW @.privet_more AS SELECT 1",
+        "CREATE SEQUENCE @.privet_numbers",
+        "CREATE PUBLICATION z_N FOR TABLE @.privet_entries",
+        "CREATE TABLE @.z (entry BIGINT REFERENCES @.privet_entries)",
+        "ALTER TABLE @.privet_entries ADD COLUMN more TEXT",
+        "ALTER TABLE @.privet_ledger ADD COLUMN more TEXT; ALTER TABLE @.privet_ledger DROP more",
+        "ALTER TABLE @.privet_entries ALTER hash DROP NOT NULL",
+        'ALTER TABLE @.privet_entries ALTER body TYPE TEXT COLLATE "POSIX"',
+        "ALTER TABLE @.privet_answers ALTER number TYPE NUMERIC",
+        "ALTER TABLE @.privet_entries SET (autovacuum_enabled = false)",
+        "ALTER TABLE @.privet_entries REPLICA IDENTITY FULL",
+        "CREATE INDEX z ON @.privet_entries (body)",
+        "DROP INDEX @.privet_entries_by_dataset",
+        "DROP INDEX @.privet_entries_by_dataset; CREATE INDEX privet_entries_by_dataset "
+        "ON @.privet_entries (dataset, sequence DESC)",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE rN_owner GRANT ALL ON TABLES TO bob_N",
+        "ALTER SCHEMA @ OWNER TO bob_N",
+        "CREATE CAST (@.privet_entries AS TEXT) WITH INOUT AS IMPLICIT",
+        "ALTER ROLE rN_analyst CREATEROLE",
+        "ALTER ROLE rN_owner LOGIN",
+        "GRANT rN_owner TO rN_analyst",
+        "ALTER EXTENSION plpgsql ADD TABLE @.privet_entries",
+        "CREATE TRIGGER privet_guard BEFORE UPDATE ON @.privet_ledger FOR EACH ROW "
+        "EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+    ],
+)
+def test_the_login_that_made_the_tables_leaves_nothing_behind(ledgers: Logins, left: str) -> None:
+    """Else it goes on writing past the guard, or with the rights of whoever opens an account."""
+    kept(ledgers)
+    changed(ledgers, left)
+    # the server itself says which function of two with one name is meant by none
+    with pytest.raises(
+        LedgerError, match=r"not as Privet makes it|\.privet_number\" is not unique"
+    ):
+        create_roles(ledgers.owner.url, f"r{ledgers.number}")
+
+
+def test_a_fresh_ledger_is_as_it_is_made(ledgers: Logins) -> None:
+    """Without roles and with them, without answers and with them, and made again."""
+    create_roles(ledgers.owner.url, f"r{ledgers.number}")
+    ledgers.owner.open("second", PureDP(1.0))
+    kept(ledgers)
+    ledgers.owner.open("third", PureDP(1.0))
+    create_roles(ledgers.owner.url, f"r{ledgers.number}")
+    ledgers.owner.adopt("moved")
+    ledgers.owner.migrate()
+
+
+def test_what_is_wrong_is_named(ledgers: Logins) -> None:
+    changed(ledgers, "CREATE INDEX z ON @.privet_entries (body)")
+    changed(ledgers, "ALTER TABLE @.privet_entries ALTER hash DROP NOT NULL")
+    for attempt in (
+        lambda: create_roles(ledgers.owner.url, f"r{ledgers.number}"),
+        lambda: ledgers.owner.open("more", PureDP(1.0)),
+    ):
+        with pytest.raises(LedgerError, match=r"index z on privet_entries \(body\) is there"):
+            attempt()
+        with pytest.raises(LedgerError, match="hash: text, not null is missing"):
+            attempt()
+
+
+def test_views_of_readers_are_their_own_business(ledgers: Logins) -> None:
+    """Else whoever may read could keep the owner from opening an account."""
+    changed(ledgers, "CREATE SCHEMA z_N AUTHORIZATION bob_N")
+    for statement in (
+        f"CREATE VIEW z_{ledgers.number}.seen AS SELECT * FROM @.privet_entries",
+        f"CREATE TABLE z_{ledgers.number}.mine (n JSONB CHECK (@.privet_number(n) > 0))",
+        "CREATE TEMP TABLE privet_entries (n INT)",
+    ):
+        ledgers.sql("bob", statement)
+    ledgers.owner.open("more", PureDP(1.0))
+    create_roles(ledgers.owner.url, f"r{ledgers.number}")
+
+
+def test_whoever_charges_as_the_owner_runs_nobody_elses_trigger(
+    ledgers: Logins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the roles were made before: looked at once in a process, at the first charge."""
+    changed(
+        ledgers,
+        "CREATE TRIGGER z BEFORE INSERT ON @.privet_entries FOR EACH ROW "
+        "EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+    )
+    monkeypatch.setattr(postgres, "_LOOKED_AT", set())
+    for attempt in (
+        lambda: ledgers.owner.reserve("people", pure_event(0.25)),
+        lambda: ledgers.owner.adopt("moved"),
+        ledgers.owner.migrate,
+    ):
+        with pytest.raises(LedgerError, match="trigger z on privet_entries"):
+            attempt()
+
+
+def test_functions_of_another_release_are_charged_and_made_anew(
+    ledgers: Logins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Curators do not upgrade at the same moment; accounts are opened with today's functions."""
+    changed(
+        ledgers,
+        "CREATE OR REPLACE FUNCTION @.privet_quoted(value TEXT) RETURNS TEXT LANGUAGE sql "
+        "IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$ SELECT coalesce(to_json(value)::text, 'null') $$",
+    )
+    monkeypatch.setattr(postgres, "_LOOKED_AT", set())
+    ledgers.owner.reserve("people", pure_event(0.25))
+    with pytest.raises(LedgerError, match=r"function privet_quoted.*ledger migrate"):
+        ledgers.owner.open("more", PureDP(1.0))
+    ledgers.owner.migrate()
+    ledgers.owner.open("more", PureDP(1.0))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE TABLE @.privet_answers (release TEXT); ALTER TABLE @.privet_answers OWNER TO bob_N",
+        "CREATE VIEW @.privet_answers AS SELECT 1",
+        "GRANT SELECT ON @.privet_answers TO bob_N",
+        "CREATE TRIGGER z BEFORE INSERT ON @.privet_answers FOR EACH ROW "
+        "EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+    ],
+)
+def test_answers_are_kept_in_no_table_of_others(ledgers: Logins, made: str) -> None:
+    if not made.startswith("CREATE TABLE") and "VIEW" not in made:
+        kept(ledgers)
+    changed(ledgers, made)
+    with (
+        pytest.raises(LedgerError, match="Nothing was answered"),
+        turn(ledgers.owner, "ward") as mine,
+    ):
+        mine.create()
+
+
+def test_rights_by_default_reach_no_answers(ledgers: Logins) -> None:
+    changed(ledgers, "ALTER DEFAULT PRIVILEGES IN SCHEMA @ GRANT SELECT ON TABLES TO bob_N")
+    with pytest.raises(LedgerError, match="Nothing was answered"):
+        kept(ledgers)
+
+
+def test_a_view_in_the_place_of_a_ledger_is_not_looked_at(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        server.execute(
+            b"CREATE FUNCTION ran() RETURNS TEXT LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
+            b"'ran'; END $$; CREATE VIEW privet_ledger AS SELECT ran() AS format;"
+            b"CREATE VIEW privet_entries AS SELECT ran() AS sequence"
+        )
+    for attempt in (lambda: Ledger(postgres_url).datasets(), Ledger(postgres_url).verify):
+        with pytest.raises(LedgerError, match="not a ledger that this Privet knows"):
+            attempt()
+
+
+def test_rights_by_default_reach_no_new_ledger(postgres_url: str) -> None:
+    """Many servers give readers every table by default, and take functions from everybody."""
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        server.execute(b"CREATE ROLE reading; CREATE ROLE making LOGIN SUPERUSER")
+        for what in ("SELECT ON TABLES", "EXECUTE ON FUNCTIONS"):
+            rights = f"ALTER DEFAULT PRIVILEGES FOR ROLE making GRANT {what} TO reading"
+            server.execute(rights.encode())
+        server.execute(
+            b"ALTER DEFAULT PRIVILEGES FOR ROLE making REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC"
+        )
+    ledger = Ledger(postgres_url.replace("//privet@", "//making@"))
+    ledger.open("people", PureDP(1.0))
+    create_roles(ledger.url, "made")
+    ledger.reserve("people", pure_event(0.25))
