@@ -29,7 +29,7 @@ _ELSEWHERE = "Nothing was released. Keep the ledger on a local disk, or on a Pos
 _ASK = """
 import fcntl, sys
 try:
-    fcntl.lockf(open(sys.argv[1], "r+b"), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.lockf(int(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)
 except OSError:
     sys.exit(3)
 """
@@ -120,9 +120,11 @@ def _asked(folder: str) -> int:
     import fcntl
 
     try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".privet-lock.") as file:
+        with tempfile.TemporaryFile(dir=folder) as file:  # without a name, which a kill would leave
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            command = [sys.executable, "-I", "-S", "-c", _ASK, file.name]
-            return subprocess.run(command, capture_output=True, timeout=60, check=False).returncode
+            command = [sys.executable, "-I", "-S", "-c", _ASK, str(file.fileno())]
+            return subprocess.run(
+                command, capture_output=True, timeout=60, check=False, pass_fds=(file.fileno(),)
+            ).returncode
     except (OSError, subprocess.SubprocessError):  # no locks at all: SQLite itself will refuse
         return _HELD

@@ -131,6 +131,9 @@ def connected(url: str) -> Iterator[PostgresConnection]:
     try:
         _arrive(connection, url)
         yield connection
+    except errors.LockNotAvailable as error:
+        held = f"The ledger at {place} refused: {_holders(connection)} held it for too long"
+        raise LedgerError(f"{held} (lock timeout). Try again. Nothing was released.") from error
     except psycopg.Error as error:
         raise refusal(place, error) from error
     finally:
@@ -194,11 +197,33 @@ def _find(connection: PostgresConnection, path: list[str], place: str) -> None:
     connection.tables = frozenset(found.get(connection.schema, ()))
 
 
+# whoever waits sees who is in the way, though not what they run; a prepared transaction has no pid
+_HELD = """
+SELECT DISTINCT coalesce(a.usename::text, ''), l.pid
+FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.relation = to_regclass(%s) AND l.granted AND l.mode LIKE '%%Exclusive%%'
+  AND l.mode NOT LIKE 'Row%%' AND l.database = (SELECT oid FROM pg_database
+    WHERE datname = current_database()) ORDER BY 1, 2 LIMIT 5
+"""
+
+
+def _holders(connection: PostgresConnection) -> str:
+    """Whose lock was waited for; they may have let go of it by now."""
+    try:
+        connection.execute("ROLLBACK")
+        found = connection.execute(_HELD, (connection.table(ENTRIES),)).fetchall()
+    except psycopg.Error:
+        found = []
+    told = [
+        "a prepared transaction (pg_prepared_xacts)"
+        if pid is None
+        else f"the login {name!r} (process {pid} of the server)"
+        for name, pid in found
+    ]
+    return ", ".join(told) or "another charge"
+
+
 _WORDS: tuple[tuple[type[psycopg.Error], str], ...] = (
-    (
-        errors.LockNotAvailable,
-        "another charge held the ledger for too long (lock timeout). Try again",
-    ),
     (
         errors.QueryCanceled,
         "the server was too slow and gave up (statement timeout). Try again, or give it longer "

@@ -23,9 +23,6 @@ from privet.ledger.store import ANSWER_COLUMNS, FIRST_FORMAT, FOREIGN, FORMAT, S
 APPLICATION = int.from_bytes(b"priv", "big")
 VERSION = 3
 
-_FIRST = ("sequence", "dataset", "kind", "key", "body", "totals", "time", "previous", "hash")
-_SECOND = (*_FIRST, "part")
-_TODAY = (*_SECOND, "ledger", "nonce")
 #: The entries of the second format, as a query that has today's columns.
 SECOND_TABLE = "(SELECT *, NULL AS ledger, NULL AS nonce FROM entries) AS entries"
 _TABLE = """
@@ -50,27 +47,38 @@ _MARK = (f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {VERS
 CREATE = (_TABLE, _INDEX, *_MARK)
 
 
-def _words(text: str) -> tuple[str, ...]:
-    """A text of a schema without its spaces."""
-    return tuple(re.findall(r"\w+|[^\w\s]", text))
+def _words(text: Any) -> tuple[str, ...]:
+    """A text of a schema without its spaces; none for what is no text."""
+    return tuple(re.findall(r"\w+|[^\w\s]", text)) if isinstance(text, str) else ()
 
 
 #: The other table that a ledger may have, as it is made.
 ANSWERS = f"CREATE TABLE answers {ANSWER_COLUMNS}"
-#: What may be in a schema, by kind and name: the tables of every format, and SQLite's statistics.
-_SCHEMA = {
-    ("table", "entries"): {
-        _words(_TABLE),
-        _words(_TABLE.replace("  ledger TEXT,\n  nonce TEXT,\n", "")),
-        _words(_TABLE.replace("  part TEXT,\n  ledger TEXT,\n  nonce TEXT,\n", "")),
-    },
-    ("index", "entries_by_dataset"): {_words(_INDEX)},
-    ("table", "answers"): {_words(ANSWERS)},
-    ("table", "sqlite_stat1"): {_words("CREATE TABLE sqlite_stat1(tbl,idx,stat)")},
-    ("table", "sqlite_stat4"): {
-        _words("CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
-    },
+
+#: A part of a schema: its kind, name, table and words; SQLite's own index of a UNIQUE has no words.
+Made = tuple[Any, Any, Any, tuple[str, ...] | None]
+
+
+def _table(name: str, sql: str, unique: int = 0) -> set[Made]:
+    indices = {("index", f"sqlite_autoindex_{name}_{i + 1}", name, None) for i in range(unique)}
+    return {("table", name, name, _words(sql)), *indices}
+
+
+_BY_DATASET: set[Made] = {("index", "entries_by_dataset", "entries", _words(_INDEX))}
+_SECOND_TEXT = _TABLE.replace("  ledger TEXT,\n  nonce TEXT,\n", "")
+_FIRST_TEXT = _SECOND_TEXT.replace("  part TEXT,\n", "")
+#: The whole schema of each format, ...
+_SCHEMAS = {
+    FORMAT: _table("entries", _TABLE, 1) | _BY_DATASET,
+    SECOND_FORMAT: _table("entries", _SECOND_TEXT, 1) | _BY_DATASET,
+    FIRST_FORMAT: _table("entries", _FIRST_TEXT, 1),
 }
+#: ... and what may be there beside it, whole or not at all: answers, and SQLite's statistics.
+_BESIDE = (
+    _table("answers", ANSWERS, 2),
+    _table("sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+    _table("sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
+)
 #: More tables and indices than a ledger has.
 _MOST = 20
 
@@ -84,25 +92,37 @@ def found_format(connection: sqlite3.Connection, place: str) -> str | None:
     """The format in the file; None for a file without tables. A foreign one is refused."""
     version = one_value(connection, "PRAGMA user_version")
     application = one_value(connection, "PRAGMA application_id")
-    schema = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchmany(_MOST)
+    query = "SELECT type, name, tbl_name, sql, rootpage FROM sqlite_master"
+    schema = connection.execute(query).fetchmany(_MOST)
     if not (application or version or schema):
         return None
-    columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(entries)"))
     found = {
-        (APPLICATION, VERSION, _TODAY): FORMAT,
-        (APPLICATION, 2, _SECOND): SECOND_FORMAT,
-        (0, 0, _FIRST): FIRST_FORMAT,
-    }.get((application, version, columns))
-    if found is None or len(schema) == _MOST or not all(_is_ours(*made) for made in schema):
+        (APPLICATION, VERSION): FORMAT,
+        (APPLICATION, 2): SECOND_FORMAT,
+        (0, 0): FIRST_FORMAT,
+    }.get((application, version))
+    if found is None or not _is_ours(schema, found) or not _is_plain(connection):
         raise LedgerError(FOREIGN.format(place=place))
     return found
 
 
-def _is_ours(kind: str, name: str, sql: str | None) -> bool:
-    """Whether Privet has written this part of a schema, or SQLite for itself."""
-    if sql is None:  # the index of a UNIQUE, which has no text of its own
-        return kind == "index" and name.startswith("sqlite_autoindex_")
-    return _words(sql) in _SCHEMA.get((kind, name), ())
+def _is_ours(schema: list[Any], found: str) -> bool:
+    """Whether this is the schema of the format, exactly, with a page for each part of it."""
+    made = [
+        (kind, name, of, sql if sql is None else _words(sql)) for kind, name, of, sql, _ in schema
+    ]
+    wanted = set(_SCHEMAS[found])
+    for more in _BESIDE:
+        if more <= set(made):
+            wanted |= more
+    pages = {page for *_, page in schema}
+    return len(made) == len(wanted) == len(pages) and set(made) == wanted
+
+
+def _is_plain(connection: sqlite3.Connection) -> bool:
+    """Whether the file is written as Privet has SQLite write it."""
+    encoding = one_value(connection, "PRAGMA encoding")
+    return bool(encoding == "UTF-8" and one_value(connection, "PRAGMA auto_vacuum") == 0)
 
 
 def upgrade(connection: GuardedConnection, found: str) -> None:

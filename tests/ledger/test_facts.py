@@ -164,7 +164,8 @@ def test_functions_of_another_release_are_charged_and_made_anew(
     changed(
         ledgers,
         "CREATE OR REPLACE FUNCTION @.privet_quoted(value TEXT) RETURNS TEXT LANGUAGE sql "
-        "IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$ SELECT coalesce(to_json(value)::text, 'null') $$",
+        "IMMUTABLE SET search_path = pg_catalog, pg_temp AS "
+        "$$ SELECT coalesce(to_json(value)::text, 'null') $$",
     )
     monkeypatch.setattr(postgres, "_LOOKED_AT", set())
     ledgers.owner.reserve("people", pure_event(0.25))

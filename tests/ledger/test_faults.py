@@ -92,7 +92,7 @@ def test_13_locked_postgres(postgres_url: str, monkeypatch: pytest.MonkeyPatch) 
     ledger.open("people", PureDP(1.0))
     with psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE privet_entries IN EXCLUSIVE MODE")
-        with pytest.raises(LedgerError, match="lock timeout"):
+        with pytest.raises(LedgerError, match=r"login 'privet' \(process \d+ .*lock timeout"):
             ledger.reserve("people", pure_event(0.1))
         assert ledger.remaining("people") == 1.0
     ledger.reserve("people", pure_event(0.1))

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -186,3 +187,30 @@ def test_who_may_only_read_does_not_shut_the_owner_out(shared: Path, tmp_path: P
     assert as_user(1001, lambda: ledger.open("people", PureDP(1.0)), tmp_path) == "granted"
     assert "may not write" in as_user(1002, charge, tmp_path)
     assert as_user(1001, charge, tmp_path) == "granted"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks are asked for on POSIX alone")
+def test_a_probe_of_locks_that_is_killed_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second process is asked about a file without a name."""
+    from privet.ledger import place
+
+    seen: list[list[str]] = []
+    run = subprocess.run
+
+    def looking(*arguments: Any, **options: Any) -> Any:
+        seen.append(os.listdir(tmp_path))
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(place, "_KNOWN", {})
+    monkeypatch.setattr(subprocess, "run", looking)
+    Ledger(f"sqlite:///{tmp_path}/budget.db").open("people", PureDP(1.0))
+    assert [set(names) - {f"budget.db{end}" for end in ("", "-wal", "-shm")} for names in seen] == [
+        set()
+    ]
+    assert list(place._KNOWN.values()) == [True]
+    monkeypatch.setattr(place, "_ASK", "")  # as where locks do nothing
+    monkeypatch.setattr(place, "_KNOWN", {})
+    with pytest.raises(LedgerError, match="locks do nothing"):
+        Ledger(f"sqlite:///{tmp_path}/budget.db").reserve("people", pure_event(0.5))

@@ -149,6 +149,14 @@ SCHEMAS = {
     "'nonce TEXT AS (hash)') WHERE name = 'entries'",
     "another order": "UPDATE sqlite_master SET sql = replace(sql, 'dataset TEXT', "
     "'dataset TEXT COLLATE NOCASE') WHERE name = 'entries'",
+    "an index less": "DROP INDEX entries_by_dataset",
+    "two indices in one tree": "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM "
+    "sqlite_master WHERE name = 'sqlite_autoindex_entries_1') WHERE name = 'entries_by_dataset'",
+    "an index of another table": "UPDATE sqlite_master SET tbl_name = 'Entries' WHERE "
+    "name = 'entries_by_dataset'",
+    "a text that is none": "UPDATE sqlite_master SET sql = CAST(sql AS BLOB) WHERE "
+    "name = 'entries_by_dataset'",
+    "pages that move": "PRAGMA auto_vacuum = 1; VACUUM",
 }
 
 
