@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from privet._checks import is_number, number_between
+from privet._checks import as_float, is_number, number_between
 from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.privacy import jacobian
@@ -339,9 +339,10 @@ def as_budget(value: Budget | float) -> Budget:
             "budget must be a number (pure epsilon), PureDP, ZCDP, ApproxDP or GDP, "
             f"got {type(value).__name__}."
         )
-    if math.isnan(value):
+    number = as_float(value)
+    if math.isnan(number):
         raise DeclarationError("budget must be a number (pure epsilon), got nan.")
-    return PureDP(float(value))
+    return PureDP(number)
 
 
 def budget_from_json(record: dict[str, Any]) -> Budget:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from privet._checks import is_number
+from privet._checks import is_number, shown
 from privet._names import alike
 from privet.domain import Domain
 from privet.schema.cells import Value
 from privet.schema.columns import Column, Label, Mark
-from privet.schema.declared_values import Misdeclared, is_plain, shown
+from privet.schema.declared_values import Misdeclared, is_plain
 from privet.schema.file_format import FileFormat
 from privet.schema.persons import Person
 from privet.schema.target import Target

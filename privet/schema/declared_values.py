@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privet._checks import is_number
+from privet._checks import LONGEST_SHOWN, is_number, shown
 from privet._names import alike, is_safe
 from privet.errors import DeclarationError
 from privet.schema.cells import Value, text_of
@@ -16,9 +16,6 @@ OTHER = "(other)"
 
 
 LARGEST = 1e100
-
-
-LONGEST_SHOWN = 60
 
 
 class Misdeclared(DeclarationError):
@@ -72,12 +69,6 @@ def text(key: str, value: Any, *, lines: bool = False) -> str:
 def is_plain(value: str) -> bool:
     """Whether files, arrays and terminals can keep a text: not blank, nothing but characters."""
     return is_safe(value) and bool(value.strip())
-
-
-def shown(value: Any) -> str:
-    """A declared value for a sentence, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def values(key: str, given: Any, fewest: int = 1, *, lines: bool = False) -> tuple[Value, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from privet._checks import shown
 from privet.errors import MissingExtra
-from privet.schema.declared_values import Misdeclared, shown
+from privet.schema.declared_values import Misdeclared
 
 #: what a separator is guessed from, the likelier first
 SEPARATORS = (",", ";", "\t", "|")

@@ -14,10 +14,10 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._checks import is_whole
+from privet._checks import is_whole, shown
 from privet._types import Flags
 from privet.schema.cells import Cells, Index, text_of
-from privet.schema.declared_values import Misdeclared, shown, text
+from privet.schema.declared_values import Misdeclared, text
 
 MOST_ROWS = 1_000_000
 

@@ -37,11 +37,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from privet._checks import shown
 from privet._untrusted import MEGABYTE, Unbounded, parsed_toml, read_whole
 from privet.errors import DeclarationError
 from privet.schema.columns import Categorical, Column, Label, Numeric
 from privet.schema.declarations import Declarations, Tolerance
-from privet.schema.declared_values import Misdeclared, shown
+from privet.schema.declared_values import Misdeclared
 from privet.schema.file_format import FileFormat
 from privet.schema.persons import Person
 from privet.schema.target import Target

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 
+from privet._checks import positive, positive_whole, probability
 from privet.errors import DeclarationError
 from privet.privacy import BUDGETS, ZCDP, ApproxDP, Budget, PureDP, as_budget
 from privet.privacy.budget import budget_from_json
@@ -60,6 +62,25 @@ def test_a_bad_delta_is_refused_with_a_sentence(bad: Any) -> None:
     with pytest.raises(DeclarationError) as error:
         ApproxDP(1.0, bad)
     assert is_a_sentence(error, "delta")
+
+
+@pytest.mark.parametrize("digits", [400, 5_000])  # beyond a double; beyond what Python writes
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_whole_number_beyond_a_double_is_refused_with_a_sentence(digits: int, sign: int) -> None:
+    bad = sign * 10**digits
+    for kind in BUDGETS.values():
+        names = [field.name for field in fields(kind)]
+        for name in names:
+            with pytest.raises(DeclarationError) as error:
+                kind(**{**dict.fromkeys(names, 1e-6), name: bad})
+            assert is_a_sentence(error, name)
+            assert len(str(error.value)) < 200
+    with pytest.raises(DeclarationError):
+        as_budget(bad)
+    for check in (positive, probability, positive_whole):
+        if (check, sign) != (positive_whole, 1):
+            with pytest.raises(DeclarationError, match="count must be"):
+                check("count", bad)
 
 
 @pytest.mark.parametrize("bad", BAD_AMOUNTS, ids=repr)
