@@ -58,6 +58,13 @@ def serve(
             "--ledger. Off without it."
         ),
     ] = None,
+    job_seconds: Annotated[
+        float,
+        typer.Option(
+            help="With --jobs: the end of a job is told after this many seconds, or 2, 4, 8, ... "
+            "times as many."
+        ),
+    ] = 15.0,
     tokens: Annotated[
         Path | None,
         typer.Option(help="Who may ask: a file that privet token wrote. Without it one is drawn."),
@@ -104,7 +111,7 @@ def serve(
                 "A sparse vector's threshold is in the memory of one process: use --workers 1."
             )
         listed.append(one)
-    training = None if jobs is None else _jobs(jobs, account)
+    training = None if jobs is None else _jobs(jobs, account, job_seconds)
     if not listed and training is None:
         raise typer.BadParameter("name a model file, or a release with --answers.")
     found = {one.name: one for one in listed}
@@ -149,14 +156,17 @@ def _resumed(
     return ServedAnswers(found, rows=rows, step=step)
 
 
-def _jobs(folder: Path, ledger: Ledger | None) -> FitJobs:
-    """Training jobs on the tables of a folder."""
+def _jobs(folder: Path, ledger: Ledger | None, step: float) -> FitJobs:
+    """Training jobs on the tables of a folder, which are looked through."""
     from privet.service.fit_jobs import FitJobs
 
     if ledger is None:
         raise typer.BadParameter("--jobs goes with --ledger, which every training job charges.")
-    found = FitJobs(folder, ledger)
-    found.prepare()
+    found = FitJobs(folder, ledger, step)
+    with working(f"Looking through the tables in {folder}"):
+        refused = found.prepare()
+    for name, why in refused:
+        say(f"Note: there will be no jobs on {name}. {why}", err=True)
     return found
 
 

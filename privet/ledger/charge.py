@@ -6,6 +6,9 @@
         charge.releases(digest)     # by which the entry will name it
     charge.receipt                  # settled; None without a ledger
 
+A table that somebody else has read is charged before it is opened (``charged_first``), so that
+nothing about it, not even how long it takes to read, is had for nothing.
+
 Whatever goes wrong in between, Ctrl-C and a full disk among it, the charge stays. The exception
 then carries a note that says so (``__notes__``), since its own words are about something else, and
 what was half released is forgotten.
@@ -83,6 +86,35 @@ def charges_seen(told: Told = lambda charge: None) -> Iterator[list[Charge]]:
         _SEEN.reset(before)
 
 
+#: A charge that was made before its release was begun.
+_FIRST: ContextVar[Charge | None] = ContextVar("_FIRST", default=None)
+
+
+@contextmanager
+def charged_first(ledger: Ledger, dataset: str, event: Event) -> Iterator[Charge]:
+    """Charge ``event`` now, durably; the one release within is paid by it, and settles it.
+
+    A release within that has another event is refused, and nothing more is charged: the table is
+    not the one that was priced. Where nothing is released the charge stays.
+    """
+    first = Charge(ledger, dataset, event)
+    first.reserve()
+    before = _FIRST.set(first)
+    try:
+        yield first
+    finally:
+        _FIRST.reset(before)
+
+
+def require(ledger: Ledger, dataset: str, event: Event) -> None:
+    """Refuse what does not fit under the cap now, unless it is paid already."""
+    first = _FIRST.get()
+    if first is None:
+        ledger.require(dataset, event)
+    else:
+        first.check_pays(ledger, dataset, event)
+
+
 class Charge:
     """An event that the ledger reserves on entry and settles on exit; nothing without a ledger.
 
@@ -104,6 +136,7 @@ class Charge:
         self._persons = _PERSONS.get()
         self._reservation = 0
         self._noted = False
+        self._handed = False  # to the release that it pays for, where it was made first
 
     def __enter__(self) -> Charge:
         if self.ledger is not None:
@@ -111,7 +144,11 @@ class Charge:
             if seen is not None:
                 seen[0].append(self)
             try:
-                self._reservation = self.ledger.reserve(self.dataset, self.event)
+                first = _FIRST.get()
+                if first is None:
+                    self.reserve()
+                else:
+                    self._reservation = first.handed_over(self.ledger, self.dataset, self.event)
             except BaseException as error:
                 if not isinstance(error, PrivetError):  # a refusal says itself what it is
                     self._note(
@@ -123,6 +160,25 @@ class Charge:
             if seen is not None:
                 seen[1](self)
         return self
+
+    def reserve(self) -> None:
+        """Charge it, durably."""
+        self._reservation = self.ledger.reserve(self.dataset, self.event)
+
+    def check_pays(self, ledger: Any, dataset: str | None, event: Event) -> None:
+        """Refuse a release that this charge, made before it, does not pay for."""
+        same = (ledger, dataset) == (self.ledger, self.dataset)
+        if self._handed or not same or event.canonical() != self.event.canonical():
+            raise DeclarationError(
+                "The release is not the one that was charged before it: its table has another "
+                "size, or something else was released already. Nothing more was charged."
+            )
+
+    def handed_over(self, ledger: Any, dataset: str | None, event: Event) -> int:
+        """The reservation of a charge that was made first, for its release; once."""
+        self.check_pays(ledger, dataset, event)
+        self._handed = True
+        return self._reservation
 
     @property
     def facts(self) -> dict[str, str | int]:

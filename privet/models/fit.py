@@ -41,7 +41,7 @@ from sklearn.base import BaseEstimator, clone
 from privet._types import Array, Codes, Targets
 from privet.errors import DeclarationError
 from privet.ledger import Ledger
-from privet.ledger.charge import Charge, check_ledger
+from privet.ledger.charge import Charge, check_ledger, require
 from privet.losses import Loss
 from privet.mechanisms import Mechanism
 from privet.mechanisms.trainer import Design, ReleasedVector
@@ -179,7 +179,7 @@ class PrivateModel(BaseEstimator, ABC):  # type: ignore[misc]
         classes = self._declared_labels(table.labels)
         prepared = Fit(self, table, classes, self.planned(*table.shape, classes))
         if self.ledger is not None:
-            self.ledger.require(cast(str, self.dataset), prepared.event)
+            require(self.ledger, cast(str, self.dataset), prepared.event)
         self._refuse_unsound(table.x)
         return prepared
 

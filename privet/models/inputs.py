@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from privet._checks import as_float, is_number
 from privet.errors import DataError, DeclarationError, is_quiet
 from privet.rows.arrays import ArrayRows, sound_sparse
 from privet.rows.ball import refuse_infinite
@@ -147,7 +148,9 @@ def class_weights(declared: Any, classes: NDArray[Any]) -> tuple[float, ...] | N
     unknown = [label for label in declared if label not in known]
     if unknown:
         raise DeclarationError(f"class_weight names {unknown[0]!r}, which is not a class.")
-    return tuple(float(declared.get(label, 1.0)) for label in classes.tolist())
+    if not all(map(is_number, declared.values())):
+        raise DeclarationError("Class weights must be positive finite numbers.")
+    return tuple(as_float(declared.get(label, 1.0)) for label in classes.tolist())
 
 
 # What scikit-learn says when it quotes cells, and what is said instead.

@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline
 from privet.errors import DataError, DeclarationError
 from privet.ledger.charge import check_ledger, check_unit, for_persons
 from privet.models.encoder import SchemaEncoder
+from privet.models.planned import Planned
 from privet.models.preparation import mechanism_for
 from privet.models.row_wise import Promised, Scored, Trainable, parted
 from privet.privacy.budget import Budget, as_budget
@@ -86,6 +87,15 @@ def fit_table(model: Model, schema: Schema, table: Any) -> Model:
         each.guarantee_ = promised(each.guarantee_, schema, budget, steps.relied())
     whole = Pipeline([("schema", SchemaEncoder(schema)), *steps.steps, (parts.name, fitted)])
     return cast(Model, whole)
+
+
+def planned_table(model: Trainable, schema: Schema, n: int) -> Planned:
+    """What ``fit_table`` would do and cost on a table of ``n`` rows; no table is needed.
+
+    Everything that declarations and the public size decide is refused here.
+    """
+    d, classes = schema.width, 2 if schema.classes is None else len(schema.classes)
+    return cast(Planned, prepared_for(for_schema(model, schema), n, d).planned(n, d, classes))
 
 
 def _refuse_divided(model: Trainable) -> None:

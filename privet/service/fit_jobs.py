@@ -2,6 +2,7 @@
 
     FOLDER/people.csv                 a table that jobs may name; charged to the account ``people``
     FOLDER/people.toml                its schema, for requests that bring none
+    FOLDER/fits/people.csv.seen       what is public of it: rows, columns (``fit_tables.py``)
     FOLDER/fits/ID.json               a job's record; ID.running is locked while its process lives
     FOLDER/models/NAME.privet         what was released
 
@@ -18,7 +19,6 @@ import hashlib
 import json
 import os
 import secrets
-import stat
 import subprocess
 import sys
 import threading
@@ -28,24 +28,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from privet._checks import number_between
 from privet._files import canonical, write_whole
 from privet._untrusted import MEGABYTE, parsed_json, read_whole
 from privet.errors import DataError, DeclarationError
 from privet.ledger import Ledger
-from privet.schema import Schema
 from privet.service.fit_request import FitRequest
+from privet.service.fit_tables import FitTables
 from privet.service.refusals import Refusal
 
 FORMAT = "privet-fit-1"
 #: Jobs that wait or run at once, and records that are kept; older ones are forgotten.
 MOST_WAITING, MOST_KEPT = 8, 200
-#: Bytes of a table.
-LARGEST_TABLE = 4 << 30
+#: Seconds after which the end of a job is told at the earliest.
+STEP = 15.0
 ENDED = ("released", "refused", "stopped")
 WORDS = {
     "waiting": "It waits for its turn; nothing was charged.",
-    "reading": "The table is being read; nothing was charged yet.",
-    "fitting": "The budget was charged; the model is being trained.",
+    "fitting": "The budget was charged; the table is read and the model is trained.",
     "released": "The model was released.",
 }
 STOPPED = (
@@ -64,6 +64,15 @@ class FitJobs:
 
     folder: Path
     ledger: Ledger
+    step: float = STEP
+
+    def __post_init__(self) -> None:
+        number_between("job_seconds", self.step, 0.5, 3_600.0)
+
+    @property
+    def tables(self) -> FitTables:
+        """What is public of the tables."""
+        return FitTables(self.folder, self.ledger)
 
     @property
     def fits(self) -> Path:
@@ -75,30 +84,30 @@ class FitJobs:
         """Where released models go."""
         return self.folder / "models"
 
-    def prepare(self) -> None:
-        """Make the folders; refused where the operator's folder is not there."""
+    def prepare(self) -> list[tuple[str, str]]:
+        """Make the folders and look through the tables: which cannot be used, and why."""
         if not self.folder.is_dir():
             raise DeclarationError(f"--jobs names no folder: {self.folder}.")
         for place in (self.fits, self.models):
             place.mkdir(mode=0o700, exist_ok=True)
+        return list(self.tables.look_through())
 
     # -- asking --------------------------------------------------------------------------------
 
     def submit(self, request: FitRequest, holder: str, key: str | None) -> Record:
         """What is told of a new job, whose process is started, or of the one that has the key."""
-        self.table(request)
-        self.schema(request)
-        request.unfitted()
         asked = hashlib.sha256(canonical(request.to_json()).encode()).hexdigest()
         name = secrets.token_hex(16)
         if key is not None:
             name = hashlib.sha256(f"{holder}/{key}".encode()).hexdigest()[:32]
+        known = self._known(name, asked)
+        if known is not None:  # also where nothing is left since
+            return known
+        self.tables.priced(request)  # refused now, for what the job would be refused for
         with self._locked(".door"):
-            known = self.read(name)
+            known = self._known(name, asked)
             if known is not None:
-                if known["asked"] != asked:
-                    raise Refusal(409, "key", "This key was used for another request.")
-                return told_of(known)
+                return known
             self._refuse_crowd(request)
             record: Record = {
                 "format": FORMAT,
@@ -115,6 +124,13 @@ class FitJobs:
             _refuse_unreadable(record)
             self._start(record)
             return told_of(record)
+
+    def _known(self, name: str, asked: str) -> Record | None:
+        """What is told of a job that is there, if it is for the same request."""
+        found = self.read(name)
+        if found is not None and found["asked"] != asked:
+            raise Refusal(409, "key", "This key was used for another request.")
+        return None if found is None else told_of(found)
 
     def look(self, name: str, holder: str) -> Record:
         """What is told of a job to who asked for it."""
@@ -137,43 +153,6 @@ class FitJobs:
         for each in ended[: max(0, len(ended) + 1 - MOST_KEPT)]:
             self._record(each["id"]).unlink(missing_ok=True)
             self._running(each["id"]).unlink(missing_ok=True)
-
-    def table(self, request: FitRequest) -> Path:
-        """The table that a request names: a regular file in the folder itself, and no link."""
-        path = self.folder / request.table
-        try:
-            found = os.lstat(path)
-        except OSError:
-            found = None
-        if found is None or not stat.S_ISREG(found.st_mode):
-            raise Refusal(404, "unknown", "There is no table of this name for training jobs.")
-        if found.st_size > LARGEST_TABLE:
-            raise Refusal(413, "size", f"A table may have {LARGEST_TABLE >> 30} GB at most.")
-        return path
-
-    def schema(self, request: FitRequest) -> Schema:
-        """The request's schema, or the one beside the table, whose word on persons holds."""
-        beside = self.folder / f"{request.dataset}.toml"
-        own = Schema.from_toml(beside) if beside.is_file() and not beside.is_symlink() else None
-        given = None if request.schema is None else Schema.from_toml(request.schema)
-        if given is None and own is None:
-            raise DeclarationError("No schema lies beside this table: send one.")
-        if own is None and self.ledger.terms(request.dataset).group > 1:
-            raise DeclarationError(
-                "The account counts for persons with several rows, so the table's own schema must "
-                "say whose row it is: the operator lays it beside the table."
-            )
-        # Whose row it is and how the file is written are the operator's word. Another person's
-        # column would let one row change several; another encoding would tell of cells for nothing.
-        known = (None, None) if own is None else (own.person, own.file)
-        if given is not None and (given.person, given.file) != known:
-            raise DeclarationError(
-                "Whose row it is and how the file is written, [person] and [file], is for the "
-                "schema beside the table to say. Leave out yours, or take both over from there."
-            )
-        found = given if given is not None else own
-        assert found is not None
-        return found
 
     # -- records -------------------------------------------------------------------------------
 
@@ -241,9 +220,9 @@ class FitJobs:
             os.close(lock)
         # by a pipe and not by arguments, which everybody on the machine can read: a ledger's
         # address may hold a password
-        told = {"folder": str(self.folder.absolute()), "ledger": self.ledger.url, "id": name}
+        told = {"folder": str(self.folder.absolute()), "ledger": self.ledger.url}
         assert process.stdin is not None
-        process.stdin.write(json.dumps(told).encode())
+        process.stdin.write(json.dumps({**told, "step": self.step, "id": name}).encode())
         process.stdin.close()
         threading.Thread(target=process.wait, daemon=True).start()
 

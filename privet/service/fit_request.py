@@ -8,10 +8,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from privet._checks import is_number
 from privet._model_names import MODELS, model_class
 from privet.errors import DeclarationError
 from privet.privacy.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
-from privet.service.refusals import Refusal
+from privet.schema import Schema
+from privet.schema.cells import Value, text_of
+from privet.service.refusals import Refusal, without_values
 from privet.service.served_model import PLAIN_NAME
 
 ENDINGS = (".csv", ".parquet")
@@ -30,7 +33,10 @@ OPTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
     "standardize": ("standardize", (str, type(None))),
     "gamma": ("gamma", (int, float)),
     "frequencies": ("n_frequencies", (int,)),
+    "class_weight": ("class_weight", (dict,)),
 }
+#: A kernel's frequencies: what a job holds grows with their square.
+MOST_FREQUENCIES = 5_000
 FIELDS = frozenset({"name", "table", "budget", "model", "schema", "options"})
 LONGEST_SCHEMA = 1 << 20
 #: of a number in a request: whole numbers of JSON have no end
@@ -69,9 +75,14 @@ class FitRequest:
             _refuse_unless(name in OPTIONS, "options", f"an object with {', '.join(OPTIONS)}")
             kinds = OPTIONS[name][1]
             right = isinstance(value, kinds) and not isinstance(value, bool)
-            right = right and (isinstance(value, str | None) or abs(value) <= LARGEST)
+            right = right and (isinstance(value, str | dict | None) or abs(value) <= LARGEST)
             told = " or ".join("null" if k is type(None) else k.__name__ for k in kinds)
             _refuse_unless(right, f"options.{name}", f"of the type {told}, 1e300 at most")
+        few = (given or {}).get("frequencies", 1) <= MOST_FREQUENCIES
+        _refuse_unless(few, "options.frequencies", f"{MOST_FREQUENCIES} at most")
+        weights = (given or {}).get("class_weight", {}).values()
+        numbers = all(is_number(each) and 0 < each <= LARGEST for each in weights)
+        _refuse_unless(numbers, "options.class_weight", "positive numbers by the classes' names")
 
     @property
     def dataset(self) -> str:
@@ -81,11 +92,13 @@ class FitRequest:
         """
         return self.table.rpartition(".")[0]
 
-    def unfitted(self, **account: Any) -> Any:
-        """The model that is asked for."""
+    def unfitted(self, schema: Schema, **account: Any) -> Any:
+        """The model that is asked for, on a table of this schema."""
         named = {OPTIONS[name][0]: value for name, value in (self.options or {}).items()}
         if named.get("standardize") == "none":
             named["standardize"] = None
+        if "class_weight" in named:
+            named["class_weight"] = _by_class(named["class_weight"], schema)
         try:
             return model_class(self.model)(asked_budget(self.budget), **named, **account)
         except TypeError:  # a parameter that this model does not have
@@ -103,7 +116,18 @@ def asked_budget(told: Any) -> Budget:
     kind = BUDGETS.get(tuple(sorted(told))) if isinstance(told, dict) else None
     _refuse_unless(kind is not None, "budget", "an object with epsilon (and delta), rho or mu")
     assert kind is not None
-    return kind(**told)
+    try:
+        return kind(**told)
+    except DeclarationError as error:  # it repeats the number, and the field's name is enough
+        raise Refusal(422, "fit", without_values(str(error))) from None
+
+
+def _by_class(weights: dict[str, float], schema: Schema) -> dict[Value, float]:
+    """Weights by the classes themselves: JSON has texts in the place of numbers and booleans."""
+    known = {text_of(label): label for label in schema.classes or ()}
+    named = weights.keys() <= known.keys()
+    _refuse_unless(named, "options.class_weight", "weights of classes that the schema declares")
+    return {known[name]: weight for name, weight in weights.items()}
 
 
 def fit_request(body: dict[str, Any]) -> FitRequest:

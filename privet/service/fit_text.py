@@ -8,7 +8,7 @@ from privet.service.fit_request import OPTIONS
 
 _WORD: Description = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"}
 _NUMBER: Description = {"type": "number", "exclusiveMinimum": 0}
-_KINDS = {str: "string", int: "integer", float: "number", type(None): "null"}
+_KINDS = {str: "string", int: "integer", float: "number", type(None): "null", dict: "object"}
 
 ASKED: Description = {
     "type": "object",
@@ -59,7 +59,7 @@ JOB: Description = {
         "model": {"type": "string"},
         "state": {
             "type": "string",
-            "enum": ["waiting", "reading", "fitting", "released", "refused", "stopped"],
+            "enum": ["waiting", "fitting", "released", "refused", "stopped"],
         },
         "words": {"type": "string", "description": "The state in a sentence, or the refusal."},
         "charges": {"type": "array", "description": "Entry, account and price of each charge."},

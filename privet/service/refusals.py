@@ -6,6 +6,7 @@
 404 unknown        no such model or address
 408 slow           the body did not arrive in time
 409 limit | key    nothing is left of a release, or a key was used for another request
+409 name | table   a model of this name is there; the table is not as it was looked through
 413 size           too many bytes or rows
 422 rows           a row that the schema does not describe
 429 rate | busy    too many requests, with Retry-After
@@ -16,11 +17,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 from privet.errors import BudgetExceeded, DataError, LedgerError, PrivetError
 
 JSON = b"application/json"
+_GOT = re.compile(r"[,;] got .*", re.DOTALL)
 
 
 class Refusal(Exception):
@@ -54,7 +57,12 @@ def refused(error: PrivetError) -> Refusal:
         return Refusal(409, "limit", str(error))
     if isinstance(error, DataError):
         return Refusal(422, "rows", str(error))
-    return Refusal(400, "malformed", str(error))
+    return Refusal(400, "malformed", without_values(str(error)))
+
+
+def without_values(text: str) -> str:
+    """A refusal of Privet's without the declared value that it repeats: ", got 17."."""
+    return _GOT.sub(".", text)
 
 
 def no_token() -> Refusal:
