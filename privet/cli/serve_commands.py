@@ -163,8 +163,9 @@ def _jobs(folder: Path, ledger: Ledger | None, step: float) -> FitJobs:
     if ledger is None:
         raise typer.BadParameter("--jobs goes with --ledger, which every training job charges.")
     found = FitJobs(folder, ledger, step)
+    found.prepare()
     with working(f"Looking through the tables in {folder}"):
-        refused = found.prepare()
+        refused = found.tables.look_through_apart()
     for name, why in refused:
         say(f"Note: there will be no jobs on {name}. {why}", err=True)
     return found

@@ -84,13 +84,12 @@ class FitJobs:
         """Where released models go."""
         return self.folder / "models"
 
-    def prepare(self) -> list[tuple[str, str]]:
-        """Make the folders and look through the tables: which cannot be used, and why."""
+    def prepare(self) -> None:
+        """Make the folders; refused where the operator's folder is not there."""
         if not self.folder.is_dir():
             raise DeclarationError(f"--jobs names no folder: {self.folder}.")
         for place in (self.fits, self.models):
             place.mkdir(mode=0o700, exist_ok=True)
-        return list(self.tables.look_through())
 
     # -- asking --------------------------------------------------------------------------------
 

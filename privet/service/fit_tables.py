@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,6 +82,17 @@ class FitTables:
             except (DataError, DeclarationError, Refusal) as error:
                 self._note(path.name).unlink(missing_ok=True)
                 yield path.name, str(error)
+
+    def look_through_apart(self) -> list[tuple[str, str]]:
+        """The same by a process of its own: the service that starts must not hold a row."""
+        process = subprocess.run(
+            [sys.executable, "-m", "privet.service.fit_tables"],
+            input=json.dumps({"folder": str(self.folder.absolute()), "ledger": self.ledger.url}),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return [(name, why) for name, why in json.loads(process.stdout)]
 
     def _note(self, table: str) -> Path:
         return self.folder / "fits" / f"{table}.seen"
@@ -206,3 +219,13 @@ def _refuse_absent(schema: Schema, facts: TableFacts) -> None:
             "The table has not all of the columns that the schema declares, or one of them is "
             "neither numbers nor text.",
         )
+
+
+def main() -> None:
+    """Look through the tables of a folder that is told by a pipe."""
+    told = json.loads(sys.stdin.read())
+    print(json.dumps(list(FitTables(Path(told["folder"]), Ledger(told["ledger"])).look_through())))
+
+
+if __name__ == "__main__":
+    main()

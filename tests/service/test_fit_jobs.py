@@ -294,12 +294,14 @@ def test_a_record_that_cannot_be_read_stops_nobody_else(tmp_path: Path) -> None:
 
 
 def jobs_in(folder: Path, group: int = 1) -> FitJobs:
-    (folder / "people.csv").write_text("age,ill\n1,no\n")
-    (folder / "people.toml").write_text(census_schema().to_toml())
+    (folder / "people.csv").write_text("age,ill\n" + "1,no\n" * 100)
+    schema = Schema({"age": Numeric(0, 100)}, Label("ill", ("no", "yes")))
+    (folder / "people.toml").write_text(schema.to_toml())
     if group > 1:
         (folder / "people.toml").unlink()
     ledger = Ledger(f"sqlite:///{folder / 'budget.db'}")
     ledger.open("people", cap=PureDP(1.0), group=group)
     jobs = FitJobs(folder, ledger, 0.5)
     jobs.prepare()
+    assert list(jobs.tables.look_through()) == []
     return jobs

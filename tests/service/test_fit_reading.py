@@ -31,7 +31,8 @@ def jobs(tmp_path: Path) -> FitJobs:
     ledger = Ledger(f"sqlite:///{tmp_path / 'budget.db'}")
     ledger.open("people", cap=PureDP(CAP))
     made = FitJobs(tmp_path, ledger, 0.5)
-    assert made.prepare() == []
+    made.prepare()
+    assert list(made.tables.look_through()) == []
     return made
 
 
@@ -112,10 +113,10 @@ def test_a_table_that_was_changed_is_not_read_until_the_operator_starts_anew(
     with pytest.raises(Refusal, match="changed since"):
         jobs.submit(asked(), "b", None)
     assert readings == []
-    jobs.prepare()
+    assert list(jobs.tables.look_through()) == []
     jobs.tables.priced(asked())
     table.write_text(text + "1,2,3\n")  # a row with too few cells
-    [(name, why)] = jobs.prepare()
+    [(name, why)] = jobs.tables.look_through_apart()
     assert name == "people.csv"
     assert "cells" in why  # to the operator
     with pytest.raises(Refusal, match="looked through") as caught:
