@@ -57,6 +57,7 @@ _ARRIVE = """
 SELECT pg_catalog.current_schemas(false);
 SET search_path = pg_catalog, pg_temp;
 SET standard_conforming_strings = on;
+SET quote_all_identifiers = off;
 {settings}
 SELECT extract(epoch FROM current_setting('statement_timeout')::interval)
 """

@@ -36,10 +36,30 @@ _ROLES = (
     f"REVOKE ALL ON {_TABLES} FROM PUBLIC, PREFIX_analyst, PREFIX_auditor",
     f"GRANT SELECT ON {_TABLES} TO PREFIX_analyst, PREFIX_auditor",
     "GRANT INSERT ON @.privet_entries TO PREFIX_analyst",  # through the trigger privet_guard
+    # A right to a column takes no lock on older servers: one that the former owner has given and
+    # not committed yet would be seen by nobody, and stay. To touch what it touches waits for it.
+    """
+DO $$ DECLARE
+  here pg_catalog.RECORD;
+BEGIN
+  FOR here IN SELECT a.attrelid::regclass AS name, a.attname AS part FROM pg_attribute a
+      WHERE a.attrelid IN ('@.privet_entries'::regclass, '@.privet_ledger'::regclass,
+        to_regclass('@.privet_answers')) AND a.attnum > 0 AND NOT a.attisdropped LOOP
+    EXECUTE format('GRANT SELECT (%I) ON %s TO PREFIX_owner', here.part, here.name);
+    EXECUTE format('REVOKE SELECT (%I) ON %s FROM PREFIX_owner', here.part, here.name);
+  END LOOP;
+END $$
+""",
 )
 
-# Whoever runs the printed statements may have a path with somebody else's operators in it.
-_NAMES = "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on"
+# Whoever runs the printed statements may have a path with somebody else's operators in it, or other
+# settings. What is compared last must be seen as it is then, not as it was at the beginning.
+_BEGIN = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+    "SET LOCAL search_path = pg_catalog, pg_temp",
+    "SET LOCAL standard_conforming_strings = on",
+    "SET LOCAL quote_all_identifiers = off",
+)
 
 
 def roles_sql(url: str, prefix: str = "privet") -> list[str]:
@@ -66,7 +86,7 @@ def _prepared(url: str, prefix: str, *, run: bool) -> list[str]:
         statements = [
             connection.named(_in(f'"{connection.schema}"', statement).replace("PREFIX", prefix))
             # together, whoever runs them: there is no trigger between its removal and its creation
-            for statement in ("BEGIN", _NAMES, *_ROLES, *GUARD, *_functions())
+            for statement in (*_BEGIN, *_ROLES, *GUARD, *_functions())
         ]
         # asked last, when nobody else can change the tables any more
         statements += [check_facts_sql(connection.schema).encode(), b"COMMIT"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from privet import Ledger, PureDP
@@ -13,7 +15,7 @@ from tests.strategies import pure_event
 psycopg = pytest.importorskip("psycopg", reason="PostgreSQL cannot be installed here: no psycopg")
 
 from privet.ledger import postgres  # noqa: E402
-from privet.ledger.postgres_roles import create_roles  # noqa: E402
+from privet.ledger.postgres_roles import create_roles, roles_sql  # noqa: E402
 
 
 @pytest.fixture
@@ -228,3 +230,33 @@ def test_rights_by_default_reach_no_new_ledger(postgres_url: str) -> None:
     ledger.open("people", PureDP(1.0))
     create_roles(ledger.url, "made")
     ledger.reserve("people", pure_event(0.25))
+
+
+def test_a_right_that_is_given_while_the_roles_are_made(postgres_url: str) -> None:
+    """A grant takes no lock: what its transaction has not committed yet nobody else can see."""
+    ledger = Ledger(postgres_url)
+    ledger.open("people", PureDP(1.0))
+    with psycopg.connect(postgres_url) as former, psycopg.connect(postgres_url) as curator:
+        curator.autocommit = True
+        former.execute(b"CREATE ROLE late; GRANT UPDATE (totals, hash) ON privet_entries TO late")
+        curator.execute(b"SET lock_timeout = 100")
+        with pytest.raises(psycopg.Error, match="lock timeout"):
+            curator.execute("; ".join(roles_sql(ledger.url, "hurried")).encode())
+        former.commit()
+    with pytest.raises(LedgerError, match=r"UPDATE on column privet_entries\.hash for late"):
+        create_roles(ledger.url, "hurried")
+
+
+def test_settings_of_a_session_do_not_change_what_is_compared(postgres_url: str) -> None:
+    ledger = Ledger(postgres_url)
+    ledger.open("people", PureDP(1.0))
+    with psycopg.connect(postgres_url, autocommit=True) as curator:
+        for name, value in (
+            ("quote_all_identifiers", "on"),
+            ("default_transaction_isolation", "'serializable'"),
+            ("standard_conforming_strings", "on"),
+        ):
+            curator.execute(f"SET {name} = {value}".encode())
+        curator.execute("; ".join(roles_sql(ledger.url, "otherwise")).encode())
+    odd = Ledger(ledger.url + quote(" -cquote_all_identifiers=on", safe=""))
+    odd.open("more", PureDP(1.0))
