@@ -29,14 +29,26 @@ def kept(ledgers: Logins) -> None:
         mine.create()
 
 
+def named(ledgers: Logins, statement: str) -> bytes:
+    schema = f'"{ledgers.schema}"'
+    text = statement.replace("@.", f"{schema}.").replace("SCHEMA @", f"SCHEMA {schema}")
+    for name in ("bob_", "z_", "r"):
+        text = text.replace(f"{name}N", f"{name}{ledgers.number}")
+    return text.encode()
+
+
 def changed(ledgers: Logins, statement: str) -> None:
     """As a superuser, who may do everything that a former owner could."""
-    schema = f'"{ledgers.schema}"'
-    named = statement.replace("@.", f"{schema}.").replace("SCHEMA @", f"SCHEMA {schema}")
-    for name in ("bob_", "z_", "r"):
-        named = named.replace(f"{name}N", f"{name}{ledgers.number}")
     with psycopg.connect(ledgers.owner.url, autocommit=True) as server:
-        server.execute(named.encode())
+        server.execute(named(ledgers, statement))
+
+
+@pytest.fixture(scope="module")
+def made(postgres_server: str) -> tuple[Logins, list[str]]:
+    """A ledger that keeps answers, and the statements that make its roles again."""
+    ledgers = logins(postgres_server)
+    kept(ledgers)
+    return ledgers, roles_sql(ledgers.owner.url, f"r{ledgers.number}")
 
 
 @pytest.mark.parametrize(
@@ -92,15 +104,19 @@ def changed(ledgers: Logins, statement: str) -> None:
         "EXECUTE FUNCTION suppress_redundant_updates_trigger()",
     ],
 )
-def test_the_login_that_made_the_tables_leaves_nothing_behind(ledgers: Logins, left: str) -> None:
+def test_the_login_that_made_the_tables_leaves_nothing_behind(
+    made: tuple[Logins, list[str]], left: str
+) -> None:
     """Else it goes on writing past the guard, or with the rights of whoever opens an account."""
-    kept(ledgers)
-    changed(ledgers, left)
-    # the server itself says which function of two with one name is meant by none
-    with pytest.raises(
-        LedgerError, match=r"not as Privet makes it|\.privet_number\" is not unique"
-    ):
-        create_roles(ledgers.owner.url, f"r{ledgers.number}")
+    ledgers, (_, *statements, committed) = made
+    assert committed == "COMMIT"
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as server:
+        server.execute(b"BEGIN")  # and undone in the end
+        server.execute(named(ledgers, left))
+        # the server itself says which function of two with one name is meant by none
+        told = r"not as Privet makes it|\.privet_number\" is not unique"
+        with pytest.raises(psycopg.Error, match=told):
+            server.execute("; ".join(statements).encode())
 
 
 def test_a_fresh_ledger_is_as_it_is_made(ledgers: Logins) -> None:
