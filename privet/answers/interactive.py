@@ -146,8 +146,7 @@ class InteractivePredictor(AnswerNumbers):
         return self._opening(d).event(n)
 
     def _constants(self, n: int, d: int) -> dict[str, Any]:
-        opening = self._opening(d)
-        return {} if opening.vector is not None else opening.design(n).constants
+        return self._opening(d).constants(n)
 
     def _declarations(self, d: int) -> dict[str, Any]:
         """What a transcript is tied to: another declaration would be another release."""

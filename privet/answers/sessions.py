@@ -326,6 +326,12 @@ class Opening:
             return self.vector.event(n, self.rank)
         return self.design(n).event
 
+    def constants(self, n: int) -> dict[str, Any]:
+        """Public numbers of the design that the event does not have."""
+        if self.vector is not None and self.rank is not None:
+            return self.vector.design(n, self.rank).constants
+        return self.design(n).constants
+
     def session(self, data: Any, targets: Array) -> tuple[Session, str]:
         """The running release, and the words for its arithmetic. Charged before."""
         kernel = self.kernel

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import comb
 
 from privet.certificate.balls import Ball, ball, total
 from privet.certificate.file_facts import FileFacts, Record
@@ -212,9 +213,17 @@ def _answers(facts: FileFacts) -> DeclaredRows:
     columns = None
     if p.get("mechanism") == "span":
         columns = next((len(line["points"]) for line in facts.lines if "points" in line), None)
-    elif kernel["name"] == "linear":
-        columns = int(p.get("columns") or facts.header["columns"])
+    elif kernel["name"] in ("linear", "polynomial"):
+        columns = _explicit(kernel, int(p.get("columns") or facts.header["columns"]))
     return DeclaredRows(loss, kernel_bound(kernel).sqrt(), columns)
+
+
+def _explicit(kernel: Record, columns: int) -> int:
+    """Features of a kernel that has few: monomials, those of one degree where ``coef0`` is zero."""
+    if kernel["name"] == "linear":
+        return columns
+    degree = int(kernel["degree"])
+    return comb(columns + degree - (kernel["coef0"] == 0.0), degree)
 
 
 def recorded_loss(record: Record) -> RowLoss:

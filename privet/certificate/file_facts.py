@@ -28,6 +28,7 @@ class FileFacts:
     header: Record
     lines: tuple[Record, ...] = ()
     arrays: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    numbers: int = 0  # in all arrays of a model together, by the length of the file
 
     @property
     def guarantee(self) -> Record:
@@ -60,14 +61,18 @@ class FileFacts:
 
 def read_facts(path: Path) -> FileFacts:
     """The facts of a model, of intervals, of an evaluation or of answers."""
-    raw = read_whole(path, LARGEST)
+    return parsed_facts(read_whole(path, LARGEST), path.name)
+
+
+def parsed_facts(raw: bytes, name: str = "This") -> FileFacts:
+    """The facts of what such a file holds."""
     try:
         if raw.startswith(MAGIC):
             return _model(raw)
         return _text(raw)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise DataError(
-            f"{path.name} is not a file of released numbers that can be recomputed."
+            f"{name} is not a file of released numbers that can be recomputed."
         ) from error
 
 
@@ -79,13 +84,12 @@ def _model(raw: bytes) -> FileFacts:
     values = array("d")
     body = raw[start + size : -32]  # behind them: the digest
     values.frombytes(body)
-    names = [*_FIRST, *(name for name in shapes if name not in _FIRST)]
     arrays, place = {}, 0
-    for name in names if len(names) == len(_FIRST) else _FIRST:  # others: order not needed
+    for name in _FIRST:  # of the others only the shapes are needed
         count = prod(shapes[name])
         arrays[name] = tuple(values[place : place + count])
         place += count
-    return FileFacts("model", header, arrays=arrays)
+    return FileFacts("model", header, arrays=arrays, numbers=len(values))
 
 
 def _text(raw: bytes) -> FileFacts:

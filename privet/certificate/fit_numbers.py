@@ -36,6 +36,7 @@ from privet.certificate.verdicts import (
     at_most,
     equal,
     fact,
+    left_open,
     stated,
 )
 
@@ -132,8 +133,9 @@ def _output(fit: FitFacts) -> Iterator[Number]:
     event, name = fit.event, fit.release
     claimed, noise = event["sensitivity"], event["noise"]
     floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, fit.pulled)
-    kept = fit.constants.get("tolerance")
-    gamma = 3 * floor if kept is None else ball(max(kept, 0.0)) + floor  # no credit below zero
+    if "tolerance" not in fit.constants:
+        raise Undecided("an older file does not keep how near to the minimum its fit came")
+    gamma = ball(max(fit.constants["tolerance"], 0.0)) + floor  # no credit below zero
     needed = (fit.difference / fit.n + 2 * gamma) / fit.lam
     if noise == "gaussian":
         if fit.grid is None:
@@ -281,10 +283,9 @@ def _gap_noise(fit: FitFacts, law: NoiseLaw, price: Record) -> Number:
     """Scale ``2 gamma/Lam`` over its price, ``gamma`` the tolerance and what rounding can do."""
     floor = gradient_floor(fit.rows, fit.n, fit.m, fit.lam, law.norm + fit.pulled)
     kind = "gaussian" if price["kind"] == "gaussian" else "laplace"
-    if "gap_scale" not in fit.constants:
-        needed = noise_scale(kind, 6 * floor / fit.lam, price)
-        told = "lower bound only; older files do not record the scale that was used"
-        return Number(fit.release, "noise for the gap", None, below(needed), None, None, told)
+    if not {"gap_scale", "tolerance"} <= set(fit.constants):
+        told = "an older file does not keep the noise that was used, nor the tolerance"
+        return left_open(fit.release, "noise for the gap", told)
     gamma = ball(max(fit.constants["tolerance"], 0.0)) + floor
     needed = noise_scale(kind, 2 * gamma / fit.lam, price)
     told = "must hide the remaining distance to the exact minimum, 2 gamma/Lam"

@@ -37,17 +37,12 @@ MOST_SPREAD = 25.0
 
 
 def histogram_numbers(
-    release: str, event: Record, counts: Sequence[float] | None, grid: int | None
+    release: str, event: Record, counts: Sequence[float], touched: int, grid: int | None
 ) -> Iterator[Number]:
-    """Sensitivity, noise and grid of the counts of one table."""
+    """Sensitivity, noise and grid of the counts of one table, a row in ``touched`` cells of it."""
     cells, n, noise = int(event["m"]), int(event["n"]), event["noise"]
-    touched = 1
-    if counts is None and cells > 1:
-        raise Undecided("the file does not keep the table, nor how many cells a row is in")
-    if counts is not None and cells > 1:
-        share = math.fsum(counts) / n
-        touched = max(round(share), 1)
-        yield _rows_number(release, event, abs(share - touched) * n, n)
+    if cells > 1:
+        yield _rows_number(release, event, abs(math.fsum(counts) - touched * n), n)
     whole = ball(1 if cells == 1 else 2 * touched)
     needed = whole if noise == "laplace" else whole.sqrt()
     told = f"for rows counted in {touched} of {cells} cells" if cells > 1 else "for a single count"
@@ -80,12 +75,12 @@ def _rows_number(release: str, event: Record, off: float, n: int) -> Number:
 
 def _noise(release: str, event: Record, numbers: int) -> Iterator[Number]:
     """The scale for the stated sensitivity, and the slack of a discrete Gaussian."""
-    for curve in event["curves"][:1]:
-        scale = noise_scale(event["noise"], ball(event["sensitivity"]), curve)
-        told = "required by this sensitivity and curve"
-        yield at_least(release, "noise scale", event["scale"], scale, told)
-        if event["noise"] == "gaussian":
-            yield slack_number(release, curve, numbers)
+    curve = event["curves"][0]  # of several rounds, which are alike
+    scale = noise_scale(event["noise"], ball(event["sensitivity"]), curve)
+    told = "required by this sensitivity and curve"
+    yield at_least(release, "noise scale", event["scale"], scale, told)
+    if event["noise"] == "gaussian":
+        yield slack_number(release, curve, numbers)
 
 
 # -- means ---------------------------------------------------------------------------------------
@@ -108,23 +103,6 @@ def column_means(d: int) -> MeanQuery:
 
 #: What the evaluation of a regression averages: absolute error, squared error, target.
 ERROR_COLUMNS = 3
-
-
-def mean_queries(facts: FileFacts) -> list[MeanQuery]:
-    """The means of an evaluation, or those before a fit that the declarations ask for, in order."""
-    if facts.kind == "evaluation":
-        return [column_means(ERROR_COLUMNS)]
-    p, d = facts.parameters, int(facts.header["n_features"])
-    found = []
-    if p.get("standardize") == "private":
-        found.append(column_means(d))
-    if p.get("standardize") == "whiten":
-        side = d + bool(p["fit_intercept"])
-        found.append(MeanQuery(ball(2).sqrt(), ball(1), side * (side + 1) // 2, side))
-    if int(p.get("components", 1)) > 1 and p.get("centers") is None:
-        cells = len(facts.header["classes"]["values"]) * int(p["components"])
-        found.append(MeanQuery(ball(2), ball(2).sqrt(), cells * (d + 1), d))
-    return found
 
 
 def moments_numbers(

@@ -9,23 +9,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from privet.certificate.accounted import checks
 from privet.certificate.balls import ball, precision
 from privet.certificate.compositions import composition
 from privet.certificate.declared_rows import declared_rows
 from privet.certificate.descent_numbers import descent_numbers
+from privet.certificate.event_shapes import shape_numbers, whole_numbers
 from privet.certificate.file_facts import FileFacts, Record, read_facts
 from privet.certificate.fit_numbers import FitFacts, fit_numbers
 from privet.certificate.kernel_numbers import KERNEL_RELEASES, KernelFacts, kernel_numbers
 from privet.certificate.loss_bounds import MARGINS
 from privet.certificate.mean_numbers import (
+    ERROR_COLUMNS,
+    column_means,
     histogram_numbers,
     matrix_numbers,
-    mean_queries,
     moments_numbers,
     statistics_numbers,
 )
+from privet.certificate.model_contents import fit_contents
+from privet.certificate.other_contents import table_shape, touched_cells
 from privet.certificate.search_numbers import SEARCHES, search_numbers
-from privet.certificate.verdicts import Number, Undecided, at_most, equal, fact, stated
+from privet.certificate.stages import declared_stages
+from privet.certificate.verdicts import Number, Undecided, equal, fact, left_open
 from privet.errors import DataError
 
 
@@ -41,7 +47,11 @@ class FilePart:
 
 def recompute(path: str | os.PathLike[str]) -> list[Number]:
     """Every number of a file: claimed, certified enclosure, verdict."""
-    facts = read_facts(Path(path))
+    return recompute_facts(read_facts(Path(path)))
+
+
+def recompute_facts(facts: FileFacts) -> list[Number]:
+    """Every number of what a file says."""
     with precision():
         try:
             return list(_numbers(facts))
@@ -53,6 +63,8 @@ def recompute(path: str | os.PathLike[str]) -> list[Number]:
 
 
 def _numbers(facts: FileFacts) -> Iterator[Number]:
+    for check in checks(facts):
+        yield from _decided("file", check(facts))
     parts = _parts(facts)
     for part in parts:
         yield from _decided(part.name, _part_numbers(facts, part))
@@ -66,7 +78,7 @@ def _decided(name: str, numbers: Iterator[Number]) -> Iterator[Number]:
     try:
         yield from numbers
     except Undecided as reason:
-        yield stated(name, "the rest", None, f"cannot be decided here: {reason}")
+        yield left_open(name, "the rest", str(reason))
 
 
 def _parts(facts: FileFacts) -> list[FilePart]:
@@ -104,6 +116,7 @@ def _part_numbers(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     if mechanism != "matrix" and part.event["noise"] == "cone laplace":
         told = "cone Laplace noise is proved only for the matrices of intervals"
         yield fact(part.name, "noise scale", part.event["scale"], False, told)
+    yield from shape_numbers(part.name, part.event)
     if mechanism in SEARCHES:
         yield from search_numbers(part.name, part.event, facts)
         yield from _chosen(facts, part)
@@ -126,26 +139,31 @@ def _chosen(facts: FileFacts, part: FilePart) -> Iterator[Number]:
         raise Undecided("an older file does not keep the numbers of the chosen fit")
     budget, claim = facts.parameters["budget"], kept["claim"]
     told = "the chosen fit must claim the budget declared for it"
-    amount = next(claim[name] for name in ("epsilon", "rho", "mu") if name in claim)
+    (amount,) = [claim[name] for name in ("epsilon", "rho", "mu") if name in claim]
     yield fact("chosen fit", "budget", amount, budget == claim, told)
     inner = FileFacts(
         facts.kind,
         {**facts.header, "guarantee": {**facts.guarantee, "event": kept}},
         facts.lines,
         facts.arrays,
+        facts.numbers,
     )
+    yield from whole_numbers(inner)
+    yield from fit_contents(inner)
     for one in _parts(inner):
         chosen = FilePart(f"chosen fit: {one.name}", one.event, one.place, one.grid)
         yield from _part_numbers(inner, chosen)
     yield composition("chosen fit", claim, kept["curves"])
-    yield fact("chosen fit", "rows", kept["n"], *_rows_of_a_fit(part.event, int(kept["n"])))
+    right, told = _rows_of_a_fit(part.event, kept["n"], facts.constants["candidates"])
+    yield fact("chosen fit", "rows", kept["n"], right, told)
 
 
-def _rows_of_a_fit(search: Record, rows: int) -> tuple[bool, str]:
+def _rows_of_a_fit(search: Record, rows: int, candidates: int) -> tuple[bool, str]:
     """Of the search's rows those that do not validate, or a part of them."""
     n, held = int(search["n"]), int(search["m"])
     if search["mechanism"] == "partition search":
-        return rows + held <= n, "must leave the validation rows of the search aside"
+        told = "must be an equal part of the rows that do not validate"
+        return rows == (n - held) // candidates, told
     if search["mechanism"] == "search with public validation":
         return rows == n, "must be all rows of the search"
     return rows in (n, n - held), "must be the rows of the search, with or without validation rows"
@@ -182,17 +200,20 @@ def _statistics(facts: FileFacts, part: FilePart) -> Iterator[Number]:
 
 
 def _histogram(facts: FileFacts, part: FilePart) -> Iterator[Number]:
+    """The counts of a table: the next one with as many cells as the part paid for."""
     cells = int(part.event["m"])
-    tables = [_flat(table) for table in facts.header.get("counts", {}).values()]
-    alike = [table for table in tables if len(table) == cells]
+    counts = facts.header.get("counts", {})
+    alike = [name for name in counts if math.prod(table_shape(counts[name])) == cells]
     events = facts.event.get("parts") or [facts.event]
-    before = [one for one in events[: part.place] if int(one["m"]) == cells]
-    if tables and len(before) >= len(alike):
+    before = sum(int(one["m"]) == cells for one in events[: part.place])
+    if before >= len(alike):
         told = "the file has no table of counts with this many cells"
         yield fact(part.name, "cells", cells, False, told)
         return
-    counts = alike[len(before)] if tables else None
-    yield from histogram_numbers(part.name, part.event, counts, part.grid)
+    # tables with as many cells are not told apart: a row may be in as many as in any of them
+    touched = max(touched_cells(name, table_shape(counts[name])) for name in alike)
+    table = _flat(counts[alike[before]])
+    yield from histogram_numbers(part.name, part.event, table, touched, part.grid)
 
 
 def _flat(value: Any) -> list[float]:
@@ -204,10 +225,15 @@ def _flat(value: Any) -> list[float]:
 def _moments(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     if facts.kind not in ("model", "evaluation"):
         raise Undecided("the file does not keep the declarations of these means")
-    queries = mean_queries(facts)
+    if facts.kind == "evaluation":
+        queries = [column_means(ERROR_COLUMNS)]
+    else:
+        queries = [stage.query for stage in declared_stages(facts)]
     if part.place >= len(queries):
-        raise Undecided("the file does not declare what these means are of")
-    return moments_numbers(part.name, part.event, queries[part.place], part.grid)
+        told = "the file declares no stage that these means are of"
+        yield fact(part.name, "numbers", int(part.event["m"]), False, told)
+        return
+    yield from moments_numbers(part.name, part.event, queries[part.place], part.grid)
 
 
 def _matrix(facts: FileFacts, part: FilePart) -> Iterator[Number]:
@@ -231,15 +257,12 @@ RELEASES: dict[str, Callable[[FileFacts, FilePart], Iterator[Number]]] = {
 # -- the whole -------------------------------------------------------------------------------------
 
 
-DESCRIBED = ("scale", "sensitivity", "share", "n", "m", "regularization")
-
-
 def _composed(name: str, event: Record) -> Iterator[Number]:
     yield composition(name, event["claim"], event["curves"])
 
 
 def _whole(facts: FileFacts) -> Iterator[Number]:
-    """The claim by its curves, the curves of the parts, the rows, and what a person is promised."""
+    """The claim by its curves, the curves of the parts, the rows, the declared budget."""
     event, name = facts.event, "total"
     parts = event.get("parts", [])
     if parts:
@@ -248,15 +271,11 @@ def _whole(facts: FileFacts) -> Iterator[Number]:
         yield fact(name, "curves", len(event["curves"]), event["curves"] == curves, told)
         told = "all parts must have the same number of rows"
         yield fact(name, "rows", event["n"], {part["n"] for part in parts} == {event["n"]}, told)
-        told = "the total must repeat the numbers of one of its parts"
-        right = any(all(event[key] == part[key] for key in DESCRIBED) for part in parts)
-        yield fact(name, "noise scale", event["scale"], right, told)
-    if "n" in facts.header and facts.kind != "intervals":
+    if facts.kind == "evaluation":
         told = "must match the number of rows stated elsewhere in the file"
         yield fact(name, "rows", event["n"], facts.header["n"] == event["n"], told)
     yield composition(name, event["claim"], event["curves"])
     yield from _declared(facts)
-    yield from _group(facts)
 
 
 def _declared(facts: FileFacts) -> Iterator[Number]:
@@ -273,22 +292,3 @@ def _declared(facts: FileFacts) -> Iterator[Number]:
                 yield equal("total", number, event["claim"][number], ball(budget[number]), told)
             else:
                 yield fact("total", number, event["claim"][number], False, told)
-
-
-def _group(facts: FileFacts) -> Iterator[Number]:
-    """What the claim is worth to a person with several rows."""
-    size, claim = int(facts.guarantee["group"]), facts.event["claim"]
-    rows = str(facts.guarantee["unit"]).startswith("one row of the ")
-    told = "rows that one protected unit can contribute"
-    yield fact("total", "rows per protected unit", size, size == 1 if rows else size >= 1, told)
-    if size == 1:
-        return
-    told = f"for a person with {size} rows, computed from the claim for one row"
-    amount = claim.get("epsilon", claim.get("mu"))
-    cost = size**2 * ball(claim["rho"]) if amount is None else size * ball(amount)
-    value = float(cost.mid())
-    yield at_most("total", "amount for a person", value, cost, told)
-    if "delta" in claim:
-        e = ball(claim["epsilon"])
-        cost = ball(claim["delta"]) * (size * e).expm1() / e.expm1()
-        yield at_most("total", "delta for a person", float(cost.mid()), cost, told)

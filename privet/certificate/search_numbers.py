@@ -2,17 +2,23 @@
 
 disjoint parts    a fit and the selection may each cost the whole            search.proof.md
 random stopping   (2 + eta) eps_run, or the curve of the runs
-public choice     equal shares
+public choice     as many equal shares as there are candidates
+
+eta and the number of candidates are constants of the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from privet.certificate.balls import Ball, ball
 from privet.certificate.compositions import composition
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.verdicts import Number, Undecided, at_least, at_most, fact
+
+#: What rounding may leave of a budget that was divided into equal shares.
+SHARED = 1e-6
 
 
 def search_numbers(release: str, event: Record, facts: FileFacts) -> Iterator[Number]:
@@ -26,11 +32,39 @@ def search_numbers(release: str, event: Record, facts: FileFacts) -> Iterator[Nu
         event["sensitivity"] == 1.0,
         "one replaced row changes a count of mistakes by at most one",
     )
-    yield from SEARCHES[event["mechanism"]](release, event, facts.parameters["budget"])
+    if "candidates" not in facts.constants:
+        raise Undecided("an older file does not keep how many candidates there were")
+    part = SearchPart(facts.parameters["budget"], facts.constants)
+    told = "must be whole, one at least"
+    count = part.candidates
+    yield fact(release, "candidates", count, type(count) is int and count >= 1, told)
+    yield from SEARCHES[event["mechanism"]](release, event, part)
 
 
-def _parts(release: str, event: Record, part: Record) -> Iterator[Number]:
+@dataclass(frozen=True)
+class SearchPart:
+    """What each fit of a search may spend, and the public numbers of the search."""
+
+    budget: Record
+    constants: Record
+
+    @property
+    def candidates(self) -> int:
+        """How many parameters compete."""
+        count: int = self.constants["candidates"]
+        return count
+
+    @property
+    def amount(self) -> Ball:
+        """The budget in the calculus in which fits add up."""
+        if "mu" in self.budget:
+            return ball(self.budget["mu"]) ** 2 / 2
+        return ball(self.budget["epsilon" if "epsilon" in self.budget else "rho"])
+
+
+def _parts(release: str, event: Record, search: SearchPart) -> Iterator[Number]:
     """Parallel composition: one fit at the whole, the selection at the whole."""
+    part = search.budget
     whole = _whole_curve(part)
     number = composition(release, event["claim"], [whole])
     yield _named(number, "budget of a fit")
@@ -50,38 +84,38 @@ def _parts(release: str, event: Record, part: Record) -> Iterator[Number]:
     )
 
 
-def _stopping(release: str, event: Record, part: Record) -> Iterator[Number]:
+def _stopping(release: str, event: Record, part: SearchPart) -> Iterator[Number]:
     """A run costs its budget; its noisy count is one number of sensitivity 1."""
-    (curve,) = event["curves"]
+    (curve,), kept = event["curves"], part.constants
+    eta, gamma = kept["eta"], kept["gamma"]
+    told = "the law of the number of runs: eta above -1, gamma between 0 and 1"
+    yield fact(release, "eta", eta, eta > -1.0 and 0.0 < gamma < 1.0, told)
     if curve["kind"] == "random_stopping":
+        told = "eta and gamma must be those of the search"
+        right = curve["eta"] == eta and curve["gamma"] == gamma
+        yield fact(release, "law of the runs", curve["gamma"], right, told)
         told = "rho of one run, as used in the curve for all runs"
-        yield at_least(release, "budget of a run", curve["rho"], ball(part["rho"]), told)
+        yield at_least(release, "budget of a run", curve["rho"], ball(part.budget["rho"]), told)
         cost: Ball = 1 / (2 * ball(event["scale"]) ** 2)
-        limit = part["rho"]
+        limit = part.budget["rho"]
     else:
-        told = "at least twice the epsilon of one run; the rest depends on eta"
-        yield at_least(release, "budget of a run", curve["loss"], 2 * ball(part["epsilon"]), told)
-        cost, limit = 1 / ball(event["scale"]), part["epsilon"]
+        limit = part.budget["epsilon"]
+        told = "(2 + eta) times the epsilon of one run"
+        yield at_least(
+            release, "budget of a run", curve["loss"], (2 + ball(eta)) * ball(limit), told
+        )
+        cost = 1 / ball(event["scale"])
     yield at_most(release, "cost of a count", limit, cost, "must stay within the budget of one run")
 
 
-def _public(release: str, event: Record, part: Record) -> Iterator[Number]:
+def _public(release: str, event: Record, part: SearchPart) -> Iterator[Number]:
     """Equal shares of the whole."""
-    claim = event["claim"]
-    name = "epsilon" if claim["kind"] == "pure" else "rho"
-    if name not in part or name not in claim:
+    (curve,), count = event["curves"], part.candidates
+    if (curve["kind"] == "pure") != ("epsilon" in part.budget):
         raise Undecided("the shares are in another calculus than the whole")
-    count = max(round(claim[name] / part[name]), 1)
-    told = f"{count} equal shares must add up to the total"
-    yield at_most(release, "budget of a fit", claim[name], count * ball(part[name]), told)
-    told = "the curve of the search must cover all shares"
-    (curve,) = event["curves"]
-    paid = curve["loss"] if name == "epsilon" else curve["rho"]
-    yield at_least(release, "curve", paid, count * ball(part[name]), told)
-    used = abs(count * part[name] / claim[name] - 1.0) < 1e-6
-    yield fact(
-        release, "shares", count, used, "the budget must divide into a whole number of shares"
-    )
+    paid = curve["loss"] if curve["kind"] == "pure" else curve["rho"]
+    told = f"the curve of the search must cover {count} equal shares, and be of no others"
+    yield at_least(release, "curve", paid, count * part.amount, told, SHARED)
 
 
 def _whole_curve(part: Record) -> Record:
@@ -99,7 +133,7 @@ def _named(number: Number, name: str) -> Number:
 
 
 #: How each search is recomputed.
-SEARCHES: dict[str, Callable[[str, Record, Record], Iterator[Number]]] = {
+SEARCHES: dict[str, Callable[[str, Record, SearchPart], Iterator[Number]]] = {
     "partition search": _parts,
     "random stopping search": _stopping,
     "search with public validation": _public,

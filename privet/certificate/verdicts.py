@@ -15,6 +15,7 @@ from privet.certificate.balls import Ball, above, ball, below
 
 #: Claims are doubles: one that misses its bound by less than this share is the bound, rounded.
 ROUNDED = 1e-12
+OPEN = "cannot be decided here"
 TAKEN = "taken from the file as stated; nothing in the file determines it"
 
 
@@ -39,9 +40,15 @@ class Number:
         """In a word or two."""
         if self.holds is not None:
             return "holds" if self.holds else "does not hold"
-        if self.claimed is not None:
-            return "undecided" if self.why.startswith("cannot") else "taken"
+        if self.claimed is not None:  # compared without a result, or not compared at all
+            open_end = self.low is not None or self.why.startswith(OPEN)
+            return "undecided" if open_end else "taken"
         return "undecided" if self.low is None else "recomputed"
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a file with this number is not accepted, nor convicted by it."""
+        return self.verdict == "undecided"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; infinite ends are written as None."""
@@ -118,6 +125,16 @@ def stated(release: str, name: str, claimed: float | None, why: str = TAKEN) -> 
 def fact(release: str, name: str, claimed: float, right: bool, why: str) -> Number:
     """Something that is so or not, without arithmetic."""
     return Number(release, name, claimed, None, None, right, why)
+
+
+def agreed(release: str, name: str, right: bool, why: str) -> Number:
+    """Something that is no number: names, shapes, sentences that must be those of the facts."""
+    return Number(release, name, None, None, None, right, why)
+
+
+def left_open(release: str, name: str, why: str, claimed: float | None = None) -> Number:
+    """What cannot be decided, and why."""
+    return Number(release, name, claimed, None, None, None, f"{OPEN}: {why}")
 
 
 def _endless(release: str, name: str, claimed: float) -> Number:

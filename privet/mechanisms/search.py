@@ -75,6 +75,11 @@ class SearchDesign(ReleaseDesign):
         """Of the choice."""
         return "the choice is post-processing of released models"
 
+    @property
+    def constants(self) -> dict[str, Any]:
+        """How many candidates share or divide the budget."""
+        return {"candidates": len(self.fits)}
+
 
 @dataclass(frozen=True)
 class _Search(Release):
@@ -206,6 +211,11 @@ class StoppingDesign(SearchDesign):
     def numerics(self) -> str:
         """Of the noisy counts."""
         return super().numerics if self.score is None else self.score.numerics
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The law of the number of runs, which the price of the best of them depends on."""
+        return {**super().constants, "eta": self.law.eta, "gamma": self.law.gamma}
 
     def divide(self, randomness: Randomness) -> tuple[Index, Index]:
         """Row numbers for training and for validation."""

@@ -180,7 +180,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
             encode_labels(labels, classes)  # an undeclared label is refused wherever its row is
             first.report_clipped(data)
             chosen = self._search(rows, design, candidates, source(self.insecure_seed))
-            self._publish(chosen, event, candidates, first)
+            self._publish(chosen, design, candidates, first)
             charge.releases(model_digest(self.best_estimator_))
         kept = replace(self.guarantee_, receipt=charge.receipt)
         self.guarantee_ = kept.not_covered(why) if why else kept
@@ -226,15 +226,18 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
     def _publish(
         self,
         chosen: Chosen,
-        event: Event,
+        design: Design,
         candidates: Sequence[Candidate],
         first: PrivateLinearClassifier,
     ) -> None:
         model = chosen.model
         assumptions = (*model.guarantee_.assumptions, f"the list of {len(candidates)} candidates")
-        chosen_fit = {"fit": model.guarantee_.event.to_json(), **model.guarantee_.constants}
+        fit = {"fit": model.guarantee_.event.to_json(), **model.guarantee_.constants}
         self.guarantee_ = Guarantee(
-            event, model.guarantee_.numerics, assumptions, constants=chosen_fit
+            design.event,
+            model.guarantee_.numerics,
+            assumptions,
+            constants={**design.constants, **fit},
         )
         model.guarantee_ = self.guarantee_
         for name in ("n_features_in_", "feature_names_in_"):  # it was fitted on a plain array

@@ -1,0 +1,101 @@
+"""Which mechanism has which noise, and which noise which curves: whatever is not here is no theorem.
+
+A curve has numbers of several calculi. A noise is tied to one of them, so each noise has its own
+kind of curve: under another kind a file could claim one number and use the other.
+
+    output, moments, counts ...   Laplace: pure            Gaussian: gaussian
+    objective                     the noise's own, and one more that pays for the gap
+    answers of two noises         pure, or concentrated without a pure epsilon
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from privet.certificate.curve_costs import CURVES
+from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.verdicts import Number, Undecided, agreed
+
+Kinds = tuple[str, ...]
+PURE, GAUSSIAN, CONCENTRATED = ("pure",), ("gaussian",), ("concentrated",)
+ONE_QUERY: dict[str, tuple[Kinds, ...]] = {"laplace": (PURE,), "gaussian": (GAUSSIAN,)}
+GAPS = ("pure", "gaussian")
+SHAPED = ("laplace", "product", "hull", "matrix laplace", "class product")
+CURVES_OF: dict[str, dict[str, tuple[Kinds, ...]]] = {
+    "output": ONE_QUERY,
+    "objective": {
+        **{noise: tuple(("pure", gap) for gap in GAPS) for noise in SHAPED},
+        "gaussian": tuple(
+            (main, gap) for main in ("gaussian", "objective_gaussian") for gap in GAPS
+        ),
+    },
+    "gradient": {"gaussian": (GAUSSIAN,)},
+    "statistics": ONE_QUERY,
+    "histogram": ONE_QUERY,
+    "moments": ONE_QUERY,  # as many times as there are rounds
+    "matrix": {**ONE_QUERY, "cone laplace": (PURE,)},
+    "function": {"gaussian": (GAUSSIAN,)},
+    "projection": ONE_QUERY,
+    "sparse_vector": {"laplace": (PURE,), "laplace and gaussian": (CONCENTRATED,)},
+    "distinguishing": {
+        "exponential-mechanism and laplace": (PURE,),
+        "exponential-mechanism and gaussian": (CONCENTRATED,),
+    },
+    "partition search": {"permute-and-flip": (PURE,), "exponential": (PURE, CONCENTRATED)},
+    "random stopping search": {
+        "discrete laplace": (PURE,),
+        "discrete gaussian": (("random_stopping",),),
+    },
+    "search with public validation": {"the models' own": (PURE, CONCENTRATED)},
+}
+#: Mechanisms whose events have a regularization; others write 0.
+REGULARIZED = ("output", "objective", "gradient", "statistics", "matrix", "function")
+REGULARIZED += ("projection", "sparse_vector", "distinguishing")
+ALONE, SEVERAL = 1, 2
+DESCRIBED = ("scale", "sensitivity", "share", "n", "m", "regularization")
+
+
+def shape_numbers(release: str, event: Record) -> Iterator[Number]:
+    """Noise, curves and fields of the event of one release."""
+    mechanism, noise = event["mechanism"], event["noise"]
+    if mechanism not in CURVES_OF:
+        raise Undecided(f"the mechanism {mechanism!r} is not known here")
+    if noise not in CURVES_OF[mechanism]:
+        raise Undecided(f"{noise} noise of {mechanism!r} is not known here")
+    kinds = tuple(curve.get("kind") for curve in event["curves"])
+    for kind in kinds:
+        if kind not in CURVES:
+            raise Undecided(f"the curve {kind!r} is not known here")
+    alike = kinds[:1] if mechanism == "moments" and len(set(kinds)) == 1 else kinds
+    idle = [curve["loss"] for curve in event["curves"] if curve["kind"] == "concentrated"]
+    right = alike in CURVES_OF[mechanism][noise] and not any(idle)
+    yield agreed(release, "curves", right, f"must be those of {noise} noise for this mechanism")
+    sizes = [event[name] for name in ("n", "m")]
+    searched = mechanism.endswith(("search", "validation"))
+    least = 0 if searched else 1  # rows that validate may be none
+    whole = all(type(size) is int for size in sizes) and sizes[0] >= 1 and sizes[1] >= least
+    yield agreed(release, "sizes", whole, "rows and columns must be whole numbers, one at least")
+    plain = event["version"] == ALONE and (mechanism in REGULARIZED or not event["regularization"])
+    told = "version and regularization must be those that this mechanism's events have"
+    yield agreed(release, "fields", plain, told)
+
+
+def whole_numbers(facts: FileFacts) -> Iterator[Number]:
+    """Whether the whole repeats its parts, and whether it says that it is private."""
+    event, parts = facts.event, facts.event.get("parts", [])
+    for each in (event, *parts):
+        right = each["private"] is (each["why_not_private"] == "")
+        yield agreed("total", "private", right, "must be said exactly where no reason is against")
+    seeded = facts.parameters.get("insecure_seed") is not None
+    if seeded:
+        told = "the noise was seeded, which protects nothing"
+        yield agreed("total", "seed", not event["private"], told)
+    if parts:
+        right = event["version"] == SEVERAL and all(
+            event[name] == joint.join(dict.fromkeys(part[name] for part in parts if part[name]))
+            for name, joint in (("noise", " and "), ("theorem", "; "))
+        )
+        right = right and all(event[name] == parts[0][name] for name in DESCRIBED)
+        right = right and event["private"] in (False, all(part["private"] for part in parts))
+        told = "must repeat the noises and theorems of its parts, and the numbers of the first"
+        yield agreed("total", "parts", right, told)

@@ -1,0 +1,257 @@
+"""Which keys a file may hold: closed lists, so that nothing in a file is left unread.
+
+A key that is not in them was written by a version that is not known here, or by somebody else. It
+may change what the numbers beside it mean, so the file is not decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from privet.certificate.file_facts import FileFacts, Record
+
+#: What may be behind a key: a plain value, lists of plain values, a record, a list of records, or
+#: one of these that depends on the record itself; ANY is compared elsewhere, key by key.
+PLAIN, VALUES, ANY = "plain", "values", "any"
+Shape = Any
+
+
+def _record(names: str, **inner: Shape) -> dict[str, Shape]:
+    return {**dict.fromkeys(names.split(), PLAIN), **inner}
+
+
+def _by(key: str, shapes: dict[str, Shape]) -> Callable[[Record], Shape]:
+    """The shape that one key of the record names; an unknown name has no keys but that one."""
+    return lambda record: shapes.get(str(record.get(key)), {key: PLAIN})
+
+
+BUDGET = _by(
+    "kind",
+    {
+        "pure": _record("kind epsilon"),
+        "approx": _record("kind epsilon delta"),
+        "zcdp": _record("kind rho"),
+        "gdp": _record("kind mu"),
+    },
+)
+CURVE = _by(
+    "kind",
+    {
+        "pure": _record("kind loss"),
+        "gaussian": _record("kind rho slack"),
+        "concentrated": _record("kind rho loss"),
+        "objective_gaussian": _record("kind family classes shift k"),
+        "random_stopping": _record("kind eta gamma rho"),
+    },
+)
+EVENT = _record(
+    "mechanism noise scale sensitivity n theorem why_not_private m share regularization private "
+    "version",
+    claim=BUDGET,
+    curves=[CURVE],
+)
+WHOLE = {**EVENT, "parts": [EVENT]}
+GUARANTEE = _record(
+    "numerics neighbours unit group released",
+    assumptions=VALUES,
+    event=WHOLE,
+    receipt=_record("dataset sequence head"),
+    constants=ANY,  # by what was released, below
+)
+
+# -- constants -------------------------------------------------------------------------------------
+
+FIT = _record("tolerance gap_scale center_norm")
+LOSS = _record("name h margin n_classes opposite lifted", weights=VALUES)
+CONSTANTS: dict[str, Shape] = {
+    "output": FIT,
+    "objective": FIT,
+    "statistics": FIT,
+    "gradient": _record("steps step clip radius center_norm"),
+    "sparse_vector": _record("epochs answer_scale"),
+    "distinguishing": _record("rounds point_epsilon"),
+    "matrix": _record("norm_bound", loss=LOSS),
+}
+SEARCH = _record("candidates eta gamma", fit=WHOLE)
+
+# -- declarations ----------------------------------------------------------------------------------
+
+KERNEL = _record("name gamma nu norm_bound degree coef0 length")
+LABELS = _record("dtype", values=VALUES)
+MAP = _record(
+    "name n_components n_features_in_",
+    parameters=_record("n_frequencies gamma kernel nu orthogonal insecure_seed"),
+    kernel=KERNEL,
+    public_points=VALUES,
+    frequencies_=VALUES,
+    whitener_=VALUES,
+)
+OWN_LOSS = _record(
+    "name link scores rank gradient_bound curvature_bound difference_bound largest_constant"
+)
+DECLARED: dict[str, Shape] = _record(
+    "calibration components constant covariance dataset fit_intercept gamma h insecure_seed knee "
+    "margin mechanism n_frequencies noise norm_bound nu orthogonal regularization standardize",
+    budget=BUDGET,
+    center=VALUES,
+    centers=VALUES,
+    class_weight=VALUES,
+    classes=LABELS,
+    column_bounds=VALUES,
+    column_weights=VALUES,
+    domain={"blocks": [_record("kind width size missing")]},
+    features=MAP,
+    kernel=KERNEL,
+    loss=OWN_LOSS,
+    public_points=VALUES,
+    public_rows=_record("rows sha256"),
+    regularizer=_record("name", weights=VALUES),
+    target_bounds=VALUES,
+)
+#: of every linear model, and what each has beside that
+LINEAR = (
+    "budget column_bounds constant dataset features fit_intercept insecure_seed mechanism noise "
+    "regularization standardize"
+)
+_CLASSIFIER = "calibration class_weight classes"
+_COLUMNS = "norm_bound domain"
+_KERNELS = "column_weights gamma kernel n_frequencies nu orthogonal public_points"
+PARAMETERS = {
+    name: frozenset(f"{LINEAR} {own}".split())
+    for name, own in {
+        "LogisticRegression": f"{_CLASSIFIER} {_COLUMNS} center public_rows",
+        "LinearSVC": f"{_CLASSIFIER} {_COLUMNS} center public_rows h loss",
+        "KernelLogisticRegression": f"{_CLASSIFIER} {_KERNELS}",
+        "KernelSVC": f"{_CLASSIFIER} {_KERNELS} h loss",
+        "LinearRegression": f"{_COLUMNS} target_bounds knee",
+        "HuberRegressor": f"{_COLUMNS} target_bounds knee",
+        "PoissonRegressor": f"{_COLUMNS} target_bounds",
+        "PrivateERM": f"{_COLUMNS} target_bounds loss regularizer",
+        "LargeMarginGaussian": f"{_CLASSIFIER} norm_bound centers components covariance h loss "
+        "margin",
+    }.items()
+}
+
+# -- files -----------------------------------------------------------------------------------------
+
+NOISE = _record("kind scale dimension side rows classes", domain=DECLARED["domain"])
+ANSWERS = _record("format model columns", guarantee=GUARANTEE, budget=BUDGET, classes=VALUES)
+EXPANSION = {**ANSWERS, "kernel": KERNEL}
+HEADERS: dict[str, Shape] = {
+    "model": _record(
+        "model n_features schema",
+        guarantee=GUARANTEE,
+        parameters=DECLARED,
+        classes=LABELS,
+        feature_names=VALUES,
+        arrays=ANY,  # compared with those that the declarations ask for
+        steps=_record("schema columns name", steps=ANY),
+    ),
+    "evaluation": _record(
+        "sha256 format version n level on_training_rows",
+        guarantee=GUARANTEE,
+        classes=VALUES,
+        measures=[_record("measure of estimate lower upper")],
+        counts=ANY,  # compared with the parts of the event
+    ),
+    "intervals": _record(
+        "sha256 format level joint target construction regularization n seed",
+        guarantee=GUARANTEE,
+        table=dict.fromkeys("name estimate std_error z p_value lower upper".split(), VALUES),
+        directions=VALUES,
+        units=VALUES,
+        stretch=VALUES,
+        theta=VALUES,
+        fit_noise=_record("mechanism gap_sd", main=NOISE),
+        matrices=_record("eta sensitivity", hessian=VALUES, covariance=VALUES, noise=NOISE),
+        geometry=_record(
+            "bound intercept constant kind inputs given mapped",
+            scores=VALUES,
+            columns=VALUES,
+            classes=VALUES,
+            steps=VALUES,
+        ),
+    ),
+    "answers": _by(
+        "model",
+        {
+            "InteractivePredictor": _record(
+                "format model identity place",
+                guarantee=GUARANTEE,
+                declarations=_record(
+                    "columns failure_probability h loss mechanism queries regularization",
+                    budget=BUDGET,
+                    classes=VALUES,
+                    kernel=KERNEL,
+                ),
+            ),
+            "SemiInteractiveClassifier": {
+                **EXPANSION,
+                "parameters": _record("h loss mechanism regularization"),
+            },
+            "NonInteractiveClassifier": {
+                **EXPANSION,
+                "parameters": _record("failure_probability h loss regularization"),
+            },
+        },
+    ),
+}
+#: A line behind the first of a file of answers.
+LINE = _record(
+    "resumed count",
+    points=VALUES,
+    weights=VALUES,
+    answers=VALUES,
+    marked=VALUES,
+    queries=VALUES,
+    state=_record("spent epochs", vector=VALUES),
+)
+
+
+def unknown_keys(facts: FileFacts) -> Iterator[str]:
+    """Every key of a file that is not known here, by its place."""
+    yield from _strays(facts.header, HEADERS[facts.kind], "")
+    for line in facts.lines:
+        yield from _strays(line, LINE, "line")
+    yield from _strays(facts.constants, _constants(facts.event), "constants")
+    if facts.kind == "model" and facts.header["model"] in PARAMETERS:
+        own = PARAMETERS[facts.header["model"]]
+        yield from (f"parameters.{name}" for name in sorted(set(facts.parameters) - own))
+
+
+def _constants(event: Record) -> Shape:
+    """Of the fit, which is the first part; of a search, of the fit that it chose too."""
+    if "search" in event["mechanism"]:
+        return {**SEARCH, **FIT, **CONSTANTS["gradient"]}
+    first = (event.get("parts") or [event])[0]
+    return CONSTANTS.get(first["mechanism"], {})
+
+
+def _strays(value: Any, shape: Shape, where: str) -> Iterator[str]:
+    if callable(shape):
+        shape = shape(value) if isinstance(value, dict) else PLAIN
+    if value is None or shape == ANY:
+        return
+    if isinstance(shape, list):
+        for one in value if isinstance(value, list) else ():
+            yield from _strays(one, shape[0], where)
+    elif isinstance(shape, dict) and isinstance(value, dict):
+        for key, inner in value.items():
+            place = f"{where}.{key}" if where else key
+            if key not in shape:
+                yield place
+            else:
+                yield from _strays(inner, shape[key], place)
+    elif shape == VALUES:
+        yield from (where for one in _flat(value) if isinstance(one, dict))
+    elif isinstance(value, dict | list) and shape == PLAIN:
+        yield where
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _flat(one)
+    else:
+        yield value

@@ -1,0 +1,202 @@
+"""What files of evaluations, intervals and answers hold, against what their events paid for.
+
+evaluation   a table of counts for each histogram of the event and a histogram for each table;
+             measures that these tables can say
+intervals    as many numbers in each list as there are parameters
+answers      the mechanism that was declared, no more answers than it paid for
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.loss_bounds import RESIDUALS
+from privet.certificate.verdicts import Number, Undecided, agreed, fact
+
+# -- evaluations -----------------------------------------------------------------------------------
+
+COUNTED = {
+    "accuracy": ("confusion", "correct"),
+    "confusion rate": ("confusion",),
+    "precision": ("confusion",),
+    "AUC": ("ranks", "scores"),
+    "observed frequency": ("ranks", "calibration"),
+    "calibration error": ("ranks", "calibration"),
+    "selection rate": ("groups",),
+    "true positive rate": ("groups",),
+    "false positive rate": ("groups",),
+}
+ERRORS = ("mean absolute error", "RMSE", "R^2")
+
+
+def table_shape(table: Any) -> tuple[int, ...]:
+    """Sizes of nested lists; refused where they are not all alike."""
+    if not isinstance(table, list):
+        return ()
+    (inner,) = {table_shape(each) for each in table}
+    return (len(table), *inner)
+
+
+def touched_cells(name: str, shape: tuple[int, ...]) -> int:
+    """In how many cells of a table a row is: one for each class that scores are counted for."""
+    return shape[0] if name == "scores" else 1
+
+
+def evaluation_contents(facts: FileFacts) -> Iterator[Number]:
+    """Tables and parts of an evaluation, each the other's."""
+    counts, event = facts.header["counts"], facts.event
+    parts = event.get("parts") or [event]
+    classes = facts.header["classes"]
+    told = "must be different from each other, two at least"
+    right = len(classes) >= 2 and len(set(map(str, classes))) == len(classes)
+    yield fact("file", "classes", len(classes), right, told)
+    shapes = {name: table_shape(table) for name, table in counts.items()}
+    known = all(_is_table(name, shape, len(classes)) for name, shape in shapes.items())
+    cells = sorted(math.prod(shape) for shape in shapes.values())
+    names = {part["mechanism"] for part in parts}
+    if counts:
+        right = names == {"histogram"} and sorted(int(part["m"]) for part in parts) == cells
+    else:
+        right = names == {"moments"} and len(parts) == 1 and len(parts[0]["curves"]) == 1
+    right = right and (len(parts) == 1 or event["mechanism"] == "evaluation")
+    told = "every table must have its part of the event, and every part its table"
+    yield fact("file", "tables", len(counts), known and right, told)
+    told = "every measure must be one that a table of the file can say"
+    measures = facts.header["measures"]
+    said = all(_is_said(each, shapes) for each in measures)
+    yield fact("file", "measures", len(measures), said, told)
+
+
+def _is_table(name: str, shape: tuple[int, ...], classes: int) -> bool:
+    """Whether a table has the shape of its name."""
+    two = classes == 2
+    if name in ("correct", "confusion"):
+        return shape == ((1,) if name == "correct" else (classes, classes))
+    if name == "groups":
+        return shape[1:] == ((2, 2) if two else (2,))
+    if name in ("ranks", "calibration"):
+        return len(shape) == 2 and shape[0] == 2
+    if name == "scores":
+        return len(shape) == 3 and shape[:2] == (1 if two else classes, 2)
+    raise Undecided(f"the table {name!r} is not known here")
+
+
+def _is_said(measure: Record, shapes: dict[str, tuple[int, ...]]) -> bool:
+    name = measure["measure"]
+    if name in ERRORS:
+        return not shapes
+    if name not in COUNTED:
+        raise Undecided(f"the measure {name!r} is not known here")
+    tables = COUNTED[name]
+    if str(measure["of"]).startswith("group "):
+        tables = ("groups",)
+    return any(table in shapes for table in tables)
+
+
+# -- intervals -------------------------------------------------------------------------------------
+
+LOG_ODDS = ("logistic", "softmax")
+
+
+def interval_contents(facts: FileFacts) -> Iterator[Number]:
+    """Lists of a file of intervals: each as long as there are parameters or directions."""
+    header = facts.header
+    side, layout, rows = len(header["theta"]), header["geometry"], len(header["directions"])
+    lists = [*header["table"].values(), header["units"], header["stretch"]]
+    right = all(len(each) == rows for each in lists)
+    right = right and all(len(each) == side for each in header["directions"])
+    half = side * (side + 1) // 2
+    right = right and all(len(header["matrices"][n]) == half for n in ("hessian", "covariance"))
+    told = "must have a number for each parameter, direction or entry"
+    yield fact("file", "lists", len(lists), right, told)
+    width = len(layout["columns"]) + bool(layout["intercept"])
+    told = "must be the named ones, and a constant"
+    yield fact("file", "columns", width, width == int(facts.event["m"]), told)
+    loss = facts.constants.get("loss")
+    if loss is None:
+        return  # an older file: its unit is said to be open
+    classes = 0 if loss["name"] in RESIDUALS else int(loss.get("n_classes", 2))
+    weights = loss.get("weights", [1.0] * classes)
+    right = len(weights) == classes == len(layout["classes"]) and all(w > 0.0 for w in weights)
+    right = right and (loss["name"] in LOG_ODDS) == (layout["kind"] == "log-odds")
+    told = "the loss must be for the classes and the scores that the file names"
+    yield fact("file", "classes", classes, right, told)
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+#: Declared ways of answering, and the mechanisms of their events.
+ANSWERED: dict[str, dict[str, tuple[str, ...]]] = {
+    "InteractivePredictor": {
+        "function": ("function", "output"),
+        "sparse_vector": ("sparse_vector",),
+    },
+    "SemiInteractiveClassifier": {
+        "span": ("objective",),
+        "kernel_noise": ("projection",),
+        "tddl": ("projection",),
+    },
+    "NonInteractiveClassifier": {"": ("distinguishing",)},
+}
+#: How often the rows may be taken again: the sensitivity is for this many minimizers.
+RESUMED = 64
+
+
+def answer_contents(facts: FileFacts) -> Iterator[Number]:
+    """Mechanism, points and answers of a file, no more of them than were paid for."""
+    model, mechanism = facts.header["model"], facts.event["mechanism"]
+    ways = ANSWERED.get(model)
+    declared = facts.parameters.get("mechanism", "")
+    if ways is None or declared not in ways:
+        raise Undecided(f"the answers of {model!r} by {declared!r} are not known here")
+    right = mechanism in ways[declared] and "parts" not in facts.event
+    if mechanism == "output":  # one vector answers everything where features are the columns
+        right = right and facts.parameters["kernel"]["name"] in ("linear", "polynomial")
+    yield agreed("file", "mechanism", right, f"must be that of {model}, and the declared one")
+    classes = facts.header.get("classes") or facts.parameters["classes"]
+    right = len(classes) == 2 and classes[0] != classes[1]
+    yield fact("file", "classes", len(classes), right, "must be two, different from each other")
+    if model == "InteractivePredictor":
+        yield from _transcript(facts, mechanism)
+    else:
+        yield from _expansion(facts, mechanism)
+
+
+def _transcript(facts: FileFacts, mechanism: str) -> Iterator[Number]:
+    batches = [line for line in facts.lines if {"answers", "queries", "marked"} & set(line)]
+    alike = all(
+        len(line["answers"]) == len(line["queries"]) == len(line["marked"]) for line in batches
+    )
+    yield agreed("file", "answers", alike, "each query must have one answer, marked or not")
+    states = [line["state"] for line in facts.lines if "state" in line]
+    vectors = [state["vector"] for state in states if "vector" in state]
+    right = all(len(each) == int(facts.event["m"]) for each in vectors)
+    right = right and bool(vectors) <= (mechanism == "output")
+    yield agreed("file", "vector", right, "must be the one that was paid for, of its length")
+    if mechanism == "sparse_vector" and "epochs" in facts.constants:
+        told = "no more answers may be corrected than there are paid epochs"
+        used = max([0, *(int(state.get("epochs", 0)) for state in states)])
+        corrected = sum(map(bool, (mark for line in batches for mark in line["marked"])))
+        most = int(facts.constants["epochs"])
+        yield fact("file", "epochs", used, max(used, corrected) <= most, told)
+    resumed = max([0, *(int(line["resumed"]) for line in facts.lines if "resumed" in line)])
+    told = "the minimizer may be found again this often"
+    yield fact("file", "resumed", resumed, resumed <= RESUMED, told)
+
+
+def _expansion(facts: FileFacts, mechanism: str) -> Iterator[Number]:
+    (line,) = facts.lines
+    points, weights = line["points"], line["weights"]
+    columns = facts.header["columns"]
+    right = set(line) == {"points", "weights"} and len(points) == len(weights)
+    if all(isinstance(point, list) for point in points):
+        right = right and all(len(point) == columns for point in points)
+    told = "each point must have its weight, and all columns"
+    yield fact("file", "points", len(points), right, told)
+    if mechanism == "distinguishing" and "rounds" in facts.constants:
+        most = int(facts.constants["rounds"])
+        told = "no more points may be released than there are paid rounds"
+        yield fact("file", "rounds", len(points), len(points) <= most, told)
