@@ -1,4 +1,4 @@
-"""Everything in a file is accounted for: paid by a part of its event, declared, or told twice alike.
+"""Everything in a file is accounted for: paid by its event, declared, or told twice alike.
 
 A recomputation says whether the numbers of an event fit each other. It is worth something only
 where the event covers what the file holds: a stage left out, a table without its part or a key that
@@ -25,7 +25,7 @@ from privet.certificate.other_contents import (
     interval_contents,
 )
 from privet.certificate.promised_unit import unit_numbers
-from privet.certificate.search_numbers import SEARCHES
+from privet.certificate.search_numbers import is_search
 from privet.certificate.sound_numbers import sound_numbers
 from privet.certificate.told_twice import told_twice
 from privet.certificate.verdicts import Number, agreed, left_open
@@ -56,7 +56,7 @@ def key_numbers(facts: FileFacts) -> Iterator[Number]:
 
 def _model_fit(facts: FileFacts) -> Iterator[Number]:
     """A search's own event has no parts; the fit that it chose is looked at with its numbers."""
-    if facts.event["mechanism"] not in SEARCHES:
+    if not is_search(facts.event):
         yield from fit_contents(facts)
 
 

@@ -193,6 +193,8 @@ def _products(facts: FileFacts, p: Record) -> DeclaredRows:
     columns = {"full": (d + 1) * (d + 2) // 2, "diagonal": 2 * d + 1, "spherical": d + 2}
     parts = len(facts.header["classes"]["values"]) * int(p["components"])
     weight = _weight(facts, p)
+    if p["loss"] not in ("softmax", "huber"):
+        raise Undecided(f"the loss {p['loss']!r} is not known here")
     if p["loss"] == "softmax":
         loss = RowLoss("softmax", parts, weight=weight)
     else:

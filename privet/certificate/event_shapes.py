@@ -1,4 +1,4 @@
-"""Which mechanism has which noise, and which noise which curves: whatever is not here is no theorem.
+"""Which mechanism has which noise, and which noise which curves; what is not here has no theorem.
 
 A curve has numbers of several calculi. A noise is tied to one of them, so each noise has its own
 kind of curve: under another kind a file could claim one number and use the other.
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from privet.certificate.curve_costs import CURVES
 from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.known_keys import EVENT
 from privet.certificate.verdicts import Number, Undecided, agreed
 
 Kinds = tuple[str, ...]
@@ -41,16 +42,19 @@ CURVES_OF: dict[str, dict[str, tuple[Kinds, ...]]] = {
         "exponential-mechanism and laplace": (PURE,),
         "exponential-mechanism and gaussian": (CONCENTRATED,),
     },
-    "partition search": {"permute-and-flip": (PURE,), "exponential": (PURE, CONCENTRATED)},
+    "partition search": {
+        "permute-and-flip": (PURE,),
+        "exponential": (PURE, CONCENTRATED, GAUSSIAN),
+    },
     "random stopping search": {
         "discrete laplace": (PURE,),
         "discrete gaussian": (("random_stopping",),),
     },
-    "search with public validation": {"the models' own": (PURE, CONCENTRATED)},
+    "search with public validation": {"the models' own": (PURE, CONCENTRATED, GAUSSIAN)},
 }
 #: Mechanisms whose events have a regularization; others write 0.
-REGULARIZED = ("output", "objective", "gradient", "statistics", "matrix", "function")
-REGULARIZED += ("projection", "sparse_vector", "distinguishing")
+FITTED = ("output", "objective", "gradient", "statistics", "matrix")
+REGULARIZED = (*FITTED, "function", "projection", "sparse_vector", "distinguishing")
 ALONE, SEVERAL = 1, 2
 DESCRIBED = ("scale", "sensitivity", "share", "n", "m", "regularization")
 
@@ -70,14 +74,20 @@ def shape_numbers(release: str, event: Record) -> Iterator[Number]:
     idle = [curve["loss"] for curve in event["curves"] if curve["kind"] == "concentrated"]
     right = alike in CURVES_OF[mechanism][noise] and not any(idle)
     yield agreed(release, "curves", right, f"must be those of {noise} noise for this mechanism")
-    sizes = [event[name] for name in ("n", "m")]
-    searched = mechanism.endswith(("search", "validation"))
-    least = 0 if searched else 1  # rows that validate may be none
-    whole = all(type(size) is int for size in sizes) and sizes[0] >= 1 and sizes[1] >= least
-    yield agreed(release, "sizes", whole, "rows and columns must be whole numbers, one at least")
-    plain = event["version"] == ALONE and (mechanism in REGULARIZED or not event["regularization"])
-    told = "version and regularization must be those that this mechanism's events have"
-    yield agreed(release, "fields", plain, told)
+    missing = [name for name in EVENT if name not in event]
+    yield agreed(release, "fields", not missing and _are_fields(event), FIELDS)
+
+
+FIELDS = "must be those of this mechanism: version, rows, columns, scale and regularization"
+
+
+def _are_fields(event: Record) -> bool:
+    mechanism, n, m = event["mechanism"], event["n"], event["m"]
+    searched = mechanism.endswith(("search", "validation"))  # rows that validate may be none
+    whole = type(n) is type(m) is int and n >= 1 and m >= (0 if searched else 1)
+    drawn = (event["scale"] > 0.0) == (event["noise"] != "the models' own")
+    ridge = (event["regularization"] > 0.0) == (mechanism in REGULARIZED)
+    return whole and drawn and ridge and event["version"] == ALONE
 
 
 def whole_numbers(facts: FileFacts) -> Iterator[Number]:

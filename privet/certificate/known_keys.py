@@ -21,6 +21,10 @@ def _record(names: str, **inner: Shape) -> dict[str, Shape]:
     return {**dict.fromkeys(names.split(), PLAIN), **inner}
 
 
+def _lists(names: str) -> dict[str, Shape]:
+    return dict.fromkeys(names.split(), VALUES)
+
+
 def _by(key: str, shapes: dict[str, Shape]) -> Callable[[Record], Shape]:
     """The shape that one key of the record names; an unknown name has no keys but that one."""
     return lambda record: shapes.get(str(record.get(key)), {key: PLAIN})
@@ -158,7 +162,7 @@ HEADERS: dict[str, Shape] = {
     "intervals": _record(
         "sha256 format level joint target construction regularization n seed",
         guarantee=GUARANTEE,
-        table=dict.fromkeys("name estimate std_error z p_value lower upper".split(), VALUES),
+        table=_lists("name estimate std_error z p_value lower upper"),
         directions=VALUES,
         units=VALUES,
         stretch=VALUES,
@@ -222,7 +226,7 @@ def unknown_keys(facts: FileFacts) -> Iterator[str]:
 
 def _constants(event: Record) -> Shape:
     """Of the fit, which is the first part; of a search, of the fit that it chose too."""
-    if "search" in event["mechanism"]:
+    if "search" in event["mechanism"] and "parts" not in event:
         return {**SEARCH, **FIT, **CONSTANTS["gradient"]}
     first = (event.get("parts") or [event])[0]
     return CONSTANTS.get(first["mechanism"], {})

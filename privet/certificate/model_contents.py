@@ -135,7 +135,7 @@ def _public_intercept(facts: FileFacts) -> float:
     """What a prediction is where all features are zero."""
     model, p = facts.header["model"], facts.parameters
     if model in ("LinearRegression", "HuberRegressor"):
-        low, high = p["target_bounds"]
+        low, high = map(float, p["target_bounds"])
         return low / 2.0 + high / 2.0
     if model == "PoissonRegressor":
         return math.log(START * p["target_bounds"][1])
@@ -146,6 +146,12 @@ def preparation_contents(facts: FileFacts) -> Iterator[Number]:
     """How rows are prepared, and the ranges of columns where means of them are released."""
     p, d = facts.parameters, int(facts.header["n_features"])
     way, bounds = p.get("standardize"), p.get("column_bounds")
+    if p.get("calibration") not in (None, "exact", "wang2018", "chaudhuri2011"):
+        raise Undecided(f"the calibration {p['calibration']!r} is not known here")
+    if not isinstance(p.get("features"), dict | None) or not isinstance(
+        p.get("centers"), list | None
+    ):
+        raise Undecided("a map or centers that are no such thing are not known here")
     if way not in (None, "auto", "private", *FULL_LENGTH):
         raise Undecided(f"the preparation {way!r} is not known here")
     right = (bounds is not None) == (way == "private")
@@ -173,6 +179,8 @@ def label_contents(facts: FileFacts) -> Iterator[Number]:
     right = len(names) in (0, d) and _different(names)
     for each in ("domain", "column_weights", "regularizer"):
         right = right and _width(p, each) in (None, d)
+    points = p.get("public_points") or ()
+    right = right and all(len(point) == d for point in points if isinstance(point, list))
     center = p.get("center")
     if center is not None:
         rows = facts.header["arrays"]["intercept_"][0]

@@ -14,7 +14,7 @@ from typing import Any
 
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.loss_bounds import RESIDUALS
-from privet.certificate.verdicts import Number, Undecided, agreed, fact
+from privet.certificate.verdicts import ROUNDED, Number, Undecided, agreed, fact
 
 # -- evaluations -----------------------------------------------------------------------------------
 
@@ -122,7 +122,11 @@ def interval_contents(facts: FileFacts) -> Iterator[Number]:
     weights = loss.get("weights", [1.0] * classes)
     right = len(weights) == classes == len(layout["classes"]) and all(w > 0.0 for w in weights)
     right = right and (loss["name"] in LOG_ODDS) == (layout["kind"] == "log-odds")
-    told = "the loss must be for the classes and the scores that the file names"
+    column = layout.get("constant", layout["bound"]) if layout["intercept"] else 0.0
+    longest = math.hypot(layout["bound"], column)
+    right = right and math.isclose(longest, facts.constants["norm_bound"], rel_tol=ROUNDED)
+    right = right and header["matrices"]["eta"] > 0.0
+    told = "the loss must be for the classes, the scores and the rows that the file names"
     yield fact("file", "classes", classes, right, told)
 
 

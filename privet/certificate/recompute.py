@@ -29,7 +29,7 @@ from privet.certificate.mean_numbers import (
 )
 from privet.certificate.model_contents import fit_contents
 from privet.certificate.other_contents import table_shape, touched_cells
-from privet.certificate.search_numbers import SEARCHES, search_numbers
+from privet.certificate.search_numbers import SEARCHES, is_search, search_numbers
 from privet.certificate.stages import declared_stages
 from privet.certificate.verdicts import Number, Undecided, equal, fact, left_open
 from privet.errors import DataError
@@ -171,9 +171,6 @@ def _rows_of_a_fit(search: Record, rows: int, candidates: int) -> tuple[bool, st
 
 def _fit(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     rows = declared_rows(facts)
-    calibration = facts.parameters.get("calibration")
-    if calibration not in (None, "exact", "wang2018", "chaudhuri2011"):
-        raise Undecided(f"the calibration {calibration!r} is not known here")
     yield from fit_numbers(
         FitFacts(part.name, part.event, rows, facts.parameters, part.grid, facts.constants)
     )
@@ -282,7 +279,7 @@ def _declared(facts: FileFacts) -> Iterator[Number]:
     """A model's claim is the budget that was declared for it."""
     event = facts.event
     budget = facts.parameters.get("budget", facts.header.get("budget"))
-    if budget is None or event["mechanism"] in SEARCHES:
+    if budget is None or is_search(event):
         return
     for number in ("epsilon", "rho", "mu", "delta"):
         if number in event["claim"]:

@@ -14,11 +14,17 @@ from dataclasses import dataclass
 
 from privet.certificate.balls import Ball, ball
 from privet.certificate.compositions import composition
+from privet.certificate.curve_costs import PureCost
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.verdicts import Number, Undecided, at_least, at_most, fact
 
 #: What rounding may leave of a budget that was divided into equal shares.
 SHARED = 1e-6
+
+
+def is_search(event: Record) -> bool:
+    """Whether an event is that of a search: it has no parts, the fits are covered by the whole."""
+    return event["mechanism"] in SEARCHES and "parts" not in event
 
 
 def search_numbers(release: str, event: Record, facts: FileFacts) -> Iterator[Number]:
@@ -71,14 +77,14 @@ def _parts(release: str, event: Record, search: SearchPart) -> Iterator[Number]:
     told = "the search must have the curve of one part"
     yield fact(release, "curve", len(event["curves"]), event["curves"] == [whole], told)
     epsilon = 2 / ball(event["scale"])
-    if event["noise"] == "permute-and-flip":
-        cost, limit = epsilon, part.get("epsilon")
+    (name,) = {"epsilon", "rho", "mu"} & set(part)
+    limit, pure = part[name], PureCost(epsilon)
+    if name == "epsilon":
+        cost = epsilon
+    elif name == "mu":  # a choice is no Gaussian mechanism: its pure epsilon is within mu
+        cost = pure.mu()
     else:
-        cost, limit = epsilon**2 / 8, part.get("rho")
-        if limit is None:
-            cost, limit = epsilon, part.get("epsilon")
-    if limit is None:
-        raise Undecided("the selection is paid for in another calculus")
+        cost = epsilon**2 / 8 if event["noise"] == "exponential" else pure.rho()
     yield at_most(
         release, "cost of selection", limit, cost, "must stay within the budget of the selection"
     )
@@ -123,6 +129,8 @@ def _whole_curve(part: Record) -> Record:
         return {"kind": "pure", "loss": part["epsilon"]}
     if part["kind"] == "zcdp":
         return {"kind": "concentrated", "rho": part["rho"], "loss": 0.0}
+    if part["kind"] == "gdp":
+        return {"kind": "gaussian", "rho": part["mu"] ** 2 / 2.0, "slack": 0.0}
     raise Undecided(f"a fit of a search has the budget {part['kind']!r}")
 
 

@@ -12,24 +12,27 @@ from typing import Any
 from privet.certificate.file_facts import FileFacts
 from privet.certificate.verdicts import Number, agreed
 
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 #: Positive wherever they stand, if they are numbers at all ("auto" and null are none).
-POSITIVE = frozenset(
+POSITIVE = _names(
     "norm_bound constant h margin knee gamma nu epsilon rho mu delta shift k sensitivity n width "
     "size gap_scale clip radius epochs answer_scale rounds point_epsilon candidates "
-    "gradient_bound curvature_bound difference_bound largest_constant degree bound "
-    "components steps classes rank scores n_features columns dimension group".split()
+    "gradient_bound curvature_bound difference_bound largest_constant degree bound components "
+    "steps classes rank scores n_features columns dimension group"
 )
 #: May be zero, too.
-NOT_NEGATIVE = frozenset(
-    "scale loss slack tolerance center_norm m regularization coef0 share".split()
-)
-WHOLE = frozenset(
+NOT_NEGATIVE = _names("scale loss slack tolerance center_norm m regularization coef0 share")
+WHOLE = _names(
     "n m width epochs rounds candidates degree components steps classes rank n_features dimension "
-    "group version".split()
+    "group version"
 )
 MOST = {"share": 1.0, "delta": 1.0}
 #: What was released and what is only shown: numbers of any size.
-FREE = frozenset("theta counts measures table directions arrays stretch receipt".split())
+FREE = _names("theta counts measures table directions arrays stretch receipt")
 
 
 def sound_numbers(facts: FileFacts) -> Iterator[Number]:
@@ -59,8 +62,8 @@ def _is_sound(value: Any, key: str) -> bool:
         return True
     if isinstance(value, bool):
         return False
-    if not isinstance(value, int | float):
-        return True
+    if not isinstance(value, int | float):  # a loss and a set of classes may have a name
+        return value is None or value == "auto" or key in ("loss", "classes")
     if key in WHOLE and not isinstance(value, int):
         return False
     least = value > 0 if key in POSITIVE else value >= 0

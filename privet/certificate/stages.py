@@ -1,4 +1,4 @@
-"""What a model releases before its fit, by its declarations: each stage is a paid part of its event.
+"""What a model releases before its fit, by its declarations: each stage is a part of its event.
 
 standardize="private"    means and mean squares of the columns          center_, scale_
 standardize="whiten"     second moments of the rows, unless rows that are public say them

@@ -13,7 +13,7 @@ from typing import Any
 
 from privet.certificate.declared_rows import kernel_bound
 from privet.certificate.file_facts import FileFacts, Record
-from privet.certificate.search_numbers import SEARCHES
+from privet.certificate.search_numbers import is_search
 from privet.certificate.verdicts import Number, Undecided, agreed, left_open
 
 #: Sentences show six digits.
@@ -54,7 +54,7 @@ def _budget(facts: FileFacts) -> Any:
 
 def _numerics(facts: FileFacts) -> Number:
     event = facts.event
-    if event["mechanism"] in SEARCHES:
+    if is_search(event):
         event = facts.constants.get("fit", event)
     first, *stages = event.get("parts") or [event]
     parts = [first] if facts.kind == "evaluation" else [*stages, first]
@@ -84,8 +84,8 @@ def _assumptions(facts: FileFacts) -> Number:
     for low, high in _TARGET.findall(words):
         if "target_bounds" in p:
             pairs += zip((float(low), float(high)), map(float, p["target_bounds"]), strict=True)
-    kernel = facts.header.get("kernel", p.get("kernel"))
-    for told in _KERNEL.findall(words):
+    kernel: Any = facts.header.get("kernel", p.get("kernel"))
+    for told in _KERNEL.findall(words) if kernel else ():
         pairs.append((float(told), float(kernel_bound(kernel).mid())))
     for told in _CANDIDATES.findall(words):
         pairs.append((float(told), float(facts.constants.get("candidates", told))))

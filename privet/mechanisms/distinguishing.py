@@ -181,7 +181,7 @@ class Distinguishing(KernelRelease):
         event = DistinguishingEvent(
             mechanism=self.name,
             claim=self.budget,
-            curves=(self.budget.whole_curve,),
+            curves=(self.budget.mixed_curve,),
             noise="exponential-mechanism and " + kind,
             scale=numeric.scale,
             sensitivity=s,
@@ -225,7 +225,8 @@ def _errors(
 
 
 def _total(budget: Budget) -> tuple[Literal["laplace", "gaussian"], float]:
-    return "gaussian" if budget.allows_gaussian else "laplace", budget.additive.amount
+    whole = budget.mixed_curve
+    return ("laplace", whole.pure) if math.isfinite(whole.pure) else ("gaussian", whole.zcdp)
 
 
 def draw_in_ball(u: Array, rate: float, randomness: Randomness) -> Array:

@@ -10,7 +10,7 @@ index that is chosen at ``epsilon``:
 
 (McSherry and Talwar 2007; McKenna and Sheldon 2020.) Permute-and-flip is never less accurate at the
 same pure epsilon, but it has no bounded range, so under zCDP the exponential mechanism is the
-cheaper one. Proof: ``selection.proof.md``.
+cheaper one. Under GDP either is paid as the pure epsilon within mu. Proof: ``selection.proof.md``.
 """
 
 from __future__ import annotations
@@ -93,23 +93,24 @@ class Selection(Release):
             )
         if self.budget.additive != self.budget:
             raise DeclarationError(
-                "A selection is paid from a PureDP or ZCDP budget: split it first."
+                "A selection is paid from a PureDP, ZCDP or GDP budget: split it first."
             )
         source(self.insecure_seed)  # refuses a malformed seed
 
     @property
     def epsilon(self) -> float:
         """The epsilon at which one selection costs exactly the budget."""
-        if not self.budget.allows_gaussian:
-            return self.budget.amount
-        return math.sqrt((8.0 if self.method == EXPONENTIAL else 2.0) * self.budget.amount)
+        whole = self.budget.mixed_curve
+        if math.isfinite(whole.pure):
+            return whole.pure
+        return math.sqrt((8.0 if self.method == EXPONENTIAL else 2.0) * whole.zcdp)
 
     @property
     def curve(self) -> Curve:
         """What one selection costs at every order."""
-        if self.method == EXPONENTIAL:
+        if self.method == EXPONENTIAL and self.budget.mixed_curve == self.budget.whole_curve:
             return ConcentratedCurve(self.epsilon**2 / 8.0, self.epsilon)
-        return PureCurve(self.epsilon)
+        return PureCurve(self.epsilon)  # which has a mu, too
 
     def design(self, n: int) -> SelectionDesign:
         """The noise and the event of a choice by scores of ``n`` rows."""

@@ -154,7 +154,8 @@ class SparseVector(KernelRelease):
     def design(self, n: int, m: int) -> SparseVectorDesign:
         """The smallest ``B`` that the accuracy needs, and what it leaves to each epoch."""
         budget = self.budget
-        shift = function_shift(budget) if budget.allows_gaussian else budget.laplace_epsilon
+        pure = budget.mixed_curve.pure
+        shift = pure if math.isfinite(pure) else function_shift(budget)
         minimizer = self.minimizer(n, shift)
         reach, s = minimizer.norm * self.norm_bound, minimizer.score_sensitivity
         prices, epochs, promised = self._promise(s, reach)
@@ -169,7 +170,7 @@ class SparseVector(KernelRelease):
         event = SparseVectorEvent(
             mechanism=self.name,
             claim=budget,
-            curves=(budget.whole_curve,),
+            curves=(budget.mixed_curve,),
             noise="laplace" if prices.kind == "laplace" else "laplace and gaussian",
             scale=4.0 * s / epsilon,
             sensitivity=s,
@@ -195,8 +196,10 @@ class SparseVector(KernelRelease):
 
 
 def _prices(budget: Budget, log_term: float) -> Prices:
-    kind: Literal["laplace", "gaussian"] = "gaussian" if budget.allows_gaussian else "laplace"
-    return Prices(kind, budget.additive.amount, log_term)
+    whole = budget.mixed_curve
+    if math.isfinite(whole.pure):
+        return Prices("laplace", whole.pure, log_term)
+    return Prices("gaussian", whole.zcdp, log_term)
 
 
 def _epochs(prices: Prices, s: float, reach: float) -> int:

@@ -129,6 +129,14 @@ class Budget(ABC):
         """What releases beside one that keeps delta for itself are paid from: itself, or pure."""
         return self
 
+    @property
+    def mixed_curve(self) -> Curve:
+        """What a release with noise of several laws may cost: losses or rhos, which add up.
+
+        A choice or a comparison is no Gaussian mechanism, so under GDP this is a pure loss.
+        """
+        return self.whole_curve
+
     def split(self, shares: Sequence[float]) -> tuple[Budget, ...]:
         """Shared out in proportion to ``shares``, all of it; one share is the whole.
 

@@ -100,6 +100,11 @@ class GDP(Budget):
         """The Gaussian mechanism's own: all that keeps this budget is a post-processing of it."""
         return GaussianCurve(self.mu**2 / 2.0)
 
+    @property
+    def mixed_curve(self) -> Curve:
+        """The pure loss inside the Gaussian trade-off: only Gaussian noise has more of it."""
+        return PureCurve(self.laplace_epsilon)
+
     def keeps(self, cost: Cost) -> bool:
         """The squares of the mus add up to at most ``mu^2``."""
         return cost.gdp() <= self.mu * (1.0 + 1e-15)

@@ -30,7 +30,7 @@ from privet.models.digest import model_digest
 from privet.models.inputs import declared_classes, encode_labels
 from privet.models.raw_tables import encoded
 from privet.models.row_wise import refuse_charge, why_not_covered
-from privet.privacy import Budget, Event, as_budget
+from privet.privacy import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.randomness import Randomness, source
 from privet.schema import Schema

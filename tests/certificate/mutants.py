@@ -3,7 +3,7 @@
     numbers    halved, doubled, made negative          texts, truths   made others
     keys       left out, added                         lists           an item less, twice, swapped
     values     those of another file at the same place arrays          left out, added, bytes added
-    parts      left out of the event, with their curves, the claim and the budget lowered to the rest
+    parts      left out of the event with their curves, claim and budget lowered to the rest
 
 Digests are not kept: who forges a file computes them again, and ``verify`` reads facts alone.
 """
@@ -33,6 +33,11 @@ class Parsed:
     lines: list[Any]
     body: bytes
     binary: bool
+
+    @property
+    def kind(self) -> str:
+        """A model's format is in its first bytes, that of others in their first line."""
+        return "model" if self.binary else str(self.lines[0].get("format"))
 
     def facts(self) -> FileFacts:
         """What ``verify`` reads."""
@@ -125,7 +130,7 @@ def others(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def mutants(file: Parsed, donors: list[Parsed]) -> Iterator[Mutant]:
-    """Every single change of a file; ``donors`` are files whose values take the place of its own."""
+    """Every single change of a file; values of ``donors`` take the place of its own."""
     for place, value in places(file.lines):
         if len(place) == 1:
             yield Mutant((*place, "*"), "added key", changed(file, (*place, STRANGE), 1))
@@ -186,16 +191,16 @@ def _parts(file: Parsed) -> Iterator[Mutant]:
     for place in range(len(parts)):
         rest = [part for other, part in enumerate(parts) if other != place]
         yield Mutant(
-            (0, "guarantee", "event"), "a part less", _with_event(file, _joined(event, rest))
+            (0, "guarantee", "event"), "a part less", with_event(file, _joined(event, rest))
         )
-        yield Mutant((0, "guarantee", "event"), "one part", _with_event(file, parts[place]))
+        yield Mutant((0, "guarantee", "event"), "one part", with_event(file, parts[place]))
         twice = [*parts, parts[place]]
         yield Mutant(
-            (0, "guarantee", "event"), "a part twice", _with_event(file, _joined(event, twice))
+            (0, "guarantee", "event"), "a part twice", with_event(file, _joined(event, twice))
         )
     if parts:
         backwards = _joined(event, parts[::-1])
-        yield Mutant((0, "guarantee", "event"), "parts reversed", _with_event(file, backwards))
+        yield Mutant((0, "guarantee", "event"), "parts reversed", with_event(file, backwards))
 
 
 def _joined(event: Any, parts: list[Any]) -> Any:
@@ -215,7 +220,7 @@ def _joined(event: Any, parts: list[Any]) -> Any:
     return whole
 
 
-def _with_event(file: Parsed, event: Any) -> Parsed:
+def with_event(file: Parsed, event: Any) -> Parsed:
     """The file with this event and the budget that it claims."""
     made = changed(file, (0, "guarantee", "event"), copy.deepcopy(event))
     declared = made.lines[0].get("parameters", {})

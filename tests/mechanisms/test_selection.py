@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import ndtri
 
-from privet import ZCDP, ApproxDP, PureDP
+from privet import GDP, ZCDP, ApproxDP, PureDP
 from privet.audit.attacks import FALSE_ALARM
 from privet.errors import DeclarationError
 from privet.mechanisms.selection import (
@@ -88,6 +89,20 @@ def test_events_cost_the_budget() -> None:
                 assert event.curves[0].zcdp == pytest.approx(budget.rho)
             assert event_from_json(event.to_json()) == event
             assert event.renyi(1e6) <= event.curves[0].pure
+
+
+@pytest.mark.parametrize("method", LAWS)
+@pytest.mark.parametrize("mu", [0.1, 1.0, 4.0])
+def test_a_choice_keeps_a_gaussian_budget(mu: float, method: Method) -> None:
+    """Two scores at their worst neighbors: no test tells them apart better than mu allows."""
+    made = Selection(GDP(mu), 2, method=method)
+    event = made.design(100).event
+    assert event.gdp() <= mu * (1.0 + 1e-9)
+    law = LAWS[method]
+    first = law(np.array([-0.5, 0.5]), made.epsilon, 1.0)
+    second = law(np.array([0.5, -0.5]), made.epsilon, 1.0)
+    told_apart = ndtri(second[0]) - ndtri(first[0])
+    assert told_apart <= mu * (1.0 + 1e-9)
 
 
 def test_wrong_declarations_are_refused() -> None:
