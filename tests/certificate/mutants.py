@@ -143,7 +143,7 @@ def mutants(file: Parsed, donors: list[Parsed]) -> Iterator[Mutant]:
         for donor in donors:
             try:
                 other = found_at(donor.lines, place)
-            except LookupError:
+            except (LookupError, TypeError):  # another kind of file
                 continue
             if other not in seen:
                 seen.append(other)
