@@ -16,6 +16,7 @@ from privet.errors import DataError
 LARGEST = 1 << 30
 MAGIC = b"PRIVET\x01\n"
 Record = dict[str, Any]
+NEIGHBORS = "neighbours"  # as files have always spelled it
 #: the order in which a model file holds its arrays, before those of its own map
 _FIRST = ("coef_", "intercept_")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.file_facts import NEIGHBORS, FileFacts, Record
 
 #: What may be behind a key: a plain value, lists of plain values, a record, a list of records, or
 #: one of these that depends on the record itself; ANY is compared elsewhere, key by key.
@@ -57,7 +57,7 @@ EVENT = _record(
 )
 WHOLE = {**EVENT, "parts": [EVENT]}
 GUARANTEE = _record(
-    "numerics neighbours unit group released",
+    f"numerics {NEIGHBORS} unit group released",
     assumptions=VALUES,
     event=WHOLE,
     receipt=_record("dataset sequence head"),

@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Iterator
 
 from privet.certificate.balls import ball
-from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.file_facts import NEIGHBORS, FileFacts, Record
 from privet.certificate.verdicts import Number, Undecided, agreed, at_least, at_most, fact
 
 TRAINED = "one row of the training table"
@@ -32,7 +32,7 @@ SHOWN = 1e-5
 def unit_numbers(facts: FileFacts) -> Iterator[Number]:
     """Group, unit and neighbors against the schema, and the claim for a person with all rows."""
     promise, size = facts.guarantee, facts.guarantee["group"]
-    unit, neighbors = str(promise["unit"]), str(promise["neighbours"])
+    unit, neighbors = str(promise["unit"]), str(promise[NEIGHBORS])
     person = _declared(facts, unit)
     expected, wanted, compared = 1, _row(facts), ONE_ROW
     if person is not None:
