@@ -22,7 +22,7 @@ Shapes = dict[str, list[int]]
 
 
 @dataclass(frozen=True)
-class Stage:
+class DeclaredStage:
     """A release before a fit: its name in the event, its query, its rounds, its arrays."""
 
     name: str
@@ -31,22 +31,24 @@ class Stage:
     arrays: Shapes
 
 
-def declared_stages(facts: FileFacts) -> list[Stage]:
+def declared_stages(facts: FileFacts) -> list[DeclaredStage]:
     """The stages that a model's declarations ask for, in the order of their release."""
     return list(_stages(facts))
 
 
-def _stages(facts: FileFacts) -> Iterator[Stage]:
+def _stages(facts: FileFacts) -> Iterator[DeclaredStage]:
     p, d = facts.parameters, int(facts.header["n_features"])
     if p.get("standardize") == "private":
         arrays = {"center_": [d], "scale_": [d]}
-        yield Stage("private standardization", column_means(d), 1, arrays)
+        yield DeclaredStage("private standardization", column_means(d), 1, arrays)
     if p.get("standardize") == "whiten" and p.get("public_rows") is None:
         side = d + bool(p["fit_intercept"])
         query = MeanQuery(ball(2).sqrt(), ball(1), side * (side + 1) // 2, side)
-        yield Stage("private whitening", query, 1, {"whitening_": [side, side]})
+        yield DeclaredStage("private whitening", query, 1, {"whitening_": [side, side]})
     components = int(p.get("components", 1))
     if components > 1 and p.get("centers") is None:
         classes = len(facts.header["classes"]["values"])
         query = MeanQuery(ball(2), ball(2).sqrt(), classes * components * (d + 1), d)
-        yield Stage("private centers", query, ROUNDS, {"centers_": [classes, components, d]})
+        yield DeclaredStage(
+            "private centers", query, ROUNDS, {"centers_": [classes, components, d]}
+        )
