@@ -168,7 +168,8 @@ class FitJobs:
             return found
         found = self._read(name)  # it may have ended between the two looks
         if found is not None and found["state"] not in ENDED:
-            found["state"], found["words"] = "stopped", STOPPED[bool(found["charges"])]
+            stopped = {"state": "stopped", "words": STOPPED[bool(found["charges"])]}
+            found.update(found.get("last", stopped))  # it may have waited to tell its end
         return found
 
     def _read(self, name: str) -> Record | None:

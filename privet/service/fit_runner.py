@@ -57,6 +57,8 @@ def run(jobs: FitJobs, record: Record) -> None:
                 last = _released(jobs, record, request, priced)
             except (Exception, KeyboardInterrupt) as error:
                 last = _lost(error)
+            with suppress(OSError):
+                jobs.note(record, last=last)  # told where the process is killed while it waits
             time.sleep(padding(time.monotonic() - begun, jobs.step))
     except (Exception, KeyboardInterrupt) as error:
         last = _refused(error)

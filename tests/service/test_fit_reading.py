@@ -14,7 +14,7 @@ from privet.datasets import census_schema, census_table
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
 from privet.ledger import Ledger
 from privet.schema import encode
-from privet.service import fit_tables
+from privet.service import fit_runner, fit_tables
 from privet.service.fit_jobs import FitJobs, Record
 from privet.service.fit_request import FitRequest
 from privet.service.fit_runner import padding, run
@@ -136,6 +136,25 @@ def test_a_table_that_is_not_the_one_that_was_priced_is_charged_once_and_not_rel
     assert "the charge stays" in done["words"]
     assert jobs.ledger.remaining("people") == CAP - 0.25
     assert not list(jobs.models.iterdir())
+
+
+def test_a_job_that_is_killed_while_it_waits_to_tell_its_end_has_that_end(
+    jobs: FitJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(seconds: float) -> None:
+        assert jobs.look("0" * 32, "b")["state"] == "released"  # nobody holds this job's lock
+        assert json.loads((jobs.fits / f"{'0' * 32}.json").read_text())["state"] == "fitting"
+        raise Killed
+
+    monkeypatch.setattr(fit_runner.time, "sleep", killed)
+    with pytest.raises(Killed):
+        ran(jobs, asked())
+    told = jobs.look("0" * 32, "b")
+    assert (told["state"], told["file"]) == ("released", "a.privet")
+    assert "last" not in told
 
 
 def test_after_so_many_charges_no_job_reads_the_table(
