@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from privet.service.refusals import JSON, Refusal, internal
+from privet.service.refusals import JSON, Refusal, busy, internal
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -82,8 +82,7 @@ class Guard:
             await send(message)
 
         if self._now >= self.at_once and path != "/health":
-            busy = Refusal(429, "busy", "Too many requests at once.", {"Retry-After": "1"})
-            await _refuse(sending, busy)
+            await _refuse(sending, busy())
             self.counters.note(path, 429)
             return
         self._now += 1

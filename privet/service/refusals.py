@@ -89,3 +89,8 @@ def too_many(seconds: float) -> Refusal:
         f"Too many requests with this token; try again in {wait} s.",
         {"Retry-After": str(wait)},
     )
+
+
+def busy() -> Refusal:
+    """Too much at once."""
+    return Refusal(429, "busy", "Too many requests at once.", {"Retry-After": "1"})

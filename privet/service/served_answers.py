@@ -49,7 +49,10 @@ class ServedAnswers(Served):
     def answer(self, question: AskedQuestion) -> Told:
         """Labels and scores; the same row gets the same score, from every worker."""
         key = None if question.key is None else f"{question.holder}/{question.key}"
-        asked = hashlib.sha256(canonical(question.body).encode()).hexdigest()
+        try:
+            asked = hashlib.sha256(canonical(question.body).encode()).hexdigest()
+        except ValueError:  # 1e999 is no number of JSON's that a record could keep
+            raise Refusal(422, "rows", "A number in a row is too large to be noted.") from None
         try:
             scores = self.answers.answer(self._rows(question.body), key, asked)
         except KeyUsed as error:

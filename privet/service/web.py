@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from privet._version import __version__
 from privet.errors import PrivetError
@@ -54,6 +56,7 @@ class Service:
     def __post_init__(self) -> None:
         self.rate = RateLimit(self.limits.per_minute)
         self._large = asyncio.Semaphore(2)
+        self._arriving: Counter[str] = Counter()  # bodies that are being sent, by who sends
 
     # -- letting in ----------------------------------------------------------------------------
 
@@ -82,10 +85,22 @@ class Service:
             raise Refusal(404, "unknown", f"Name one of the served models with ?model=: {listed}.")
         return found
 
-    async def body(self, request: Request) -> bytes:
-        """All of it, unless it is too long or too slow."""
+    async def body(self, request: Request, who: Holder) -> bytes:
+        """All of it, unless it is too long or too slow, or too many of this token's arrive."""
+        if who is not ANYBODY and self._arriving[who.name] >= max(1, self.limits.at_once // 2):
+            raise refusals.busy()
+        self._arriving[who.name] += 1
+        try:
+            return await self._arrived(request)
+        finally:
+            self._arriving[who.name] -= 1
+
+    async def _arrived(self, request: Request) -> bytes:
         most = self.limits.body
         told = request.headers.get("content-length", "0")
+        if "content-length" in request.headers and "transfer-encoding" in request.headers:
+            # a server in front may go by the other one, and take the rest for another request
+            raise Refusal(400, "malformed", "A body has a length or comes in chunks, not both.")
         if len(told) > 15 or not told.isdecimal() or int(told) > most:
             raise _too_large(most)
         raw = bytearray()
@@ -97,6 +112,8 @@ class Service:
                         raise _too_large(most)
         except TimeoutError:
             raise Refusal(408, "slow", "The body did not arrive in time.") from None
+        except ClientDisconnect:  # nobody reads this; it is no fault that a log should have
+            raise Refusal(400, "malformed", "The body did not arrive.") from None
         return bytes(raw)
 
     # -- asking --------------------------------------------------------------------------------
@@ -105,7 +122,7 @@ class Service:
         """``POST /predict``."""
         who, served = self.admit(request, "ask"), self.find(request)
         key = given_key(request)
-        raw = await self.body(request)
+        raw = await self.body(request, who)
         begun = time.monotonic()
         try:
             content = await self._answered(served, raw, who, key)
@@ -153,7 +170,7 @@ class Service:
     async def fit(self, request: Request) -> Response:
         """``POST /fit``: a training job on a table that is already here."""
         who, key, jobs = self.admit(request, "fit"), given_key(request), self.jobs
-        raw = await self.body(request)
+        raw = await self.body(request, who)
         assert jobs is not None
 
         def submitted() -> dict[str, Any]:
@@ -244,6 +261,7 @@ def application(service: Service) -> Guard:
         description="Predictions of models with a privacy guarantee.",
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # it would send a body on to whatever the Host header says
     )
     _add_routes(app, service)
     app.add_exception_handler(Refusal, _on_refusal)

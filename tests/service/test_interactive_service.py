@@ -66,6 +66,12 @@ def test_a_key_is_for_one_request_whichever_worker_has_it(asked: RunningService)
     assert {asked.predict(row(1), headers=key).code for _ in range(4)} == {"key"}
 
 
+def test_a_number_that_no_record_keeps_is_refused(asked: RunningService) -> None:
+    text = '{"rows": [{"age": 1e999, "dose": 1, "sex": "f"}]}'
+    reply = asked.ask("POST", "/predict", raw=text.encode())
+    assert (reply.status, reply.code) == (422, "rows")
+
+
 def test_answer_times_are_whole_steps_whatever_is_answered(asked: RunningService) -> None:
     """New, known and refused: none comes before its step is over."""
     for rows in ([row(2)], [row(2)], [{"age": 1}]):
