@@ -12,7 +12,16 @@ import pandas as pd
 import pytest
 import yaml
 
-from privet import ApproxDP, HuberRegressor, LinearSVC, LogisticRegression, PureDP, load
+from privet import (
+    ApproxDP,
+    HuberRegressor,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    PoissonRegressor,
+    PureDP,
+    load,
+)
 from privet.datasets import census_schema, census_table
 from privet.errors import DeclarationError
 from privet.handover.handed_model import HandedModel
@@ -78,6 +87,33 @@ def test_onnxruntime_predicts_what_the_model_predicts(
     told = session.get_modelmeta().custom_metadata_map
     assert told["model_sha256"] == HandedModel(folder / f"{name}.privet").digest
     assert told["statement"].startswith("Privacy statement for")
+
+
+@pytest.mark.parametrize("kind", [HuberRegressor, LinearRegression, PoissonRegressor])
+def test_onnxruntime_predicts_the_numbers_of_a_regression(
+    tmp_path: Path, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from onnxruntime import InferenceSession
+
+    table = census_table(600, seed=3)
+    model = fit_table(kind(PureDP(0.05)), MINUTES, table)  # so noisy that bounds are met
+    model.save(tmp_path / "minutes.privet")
+    place = exported(tmp_path, "minutes", "onnx", tmp_path / "model.onnx")
+    session = InferenceSession(str(place), providers=["CPUExecutionProvider"])
+    frame, _ = rows()
+    x = MINUTES.encode_features(frame)
+    (found,) = session.run(None, {"rows": x.astype(np.float32)})
+    np.testing.assert_allclose(found, model.predict(frame), atol=240 * 1e-5, rtol=1e-5)
+    assert session.get_modelmeta().custom_metadata_map["statement"].startswith("Privacy statement")
+    # a graph that says something else is not written
+    rule = kind.linear_rule
+    monkeypatch.setattr(kind, "linear_rule", lambda self: (rule(self)[0] * 1.1, rule(self)[1]))
+    elsewhere = tmp_path / "other.onnx"
+    refused(
+        run("export", tmp_path / "minutes.privet", "--to", "onnx", "--out", elsewhere),
+        "something else",
+    )
+    assert not elsewhere.exists()
 
 
 @pytest.mark.filterwarnings("ignore")  # MLflow's own
