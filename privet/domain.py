@@ -2,7 +2,8 @@
 
     Box(width, size)       each of ``width`` numbers is between ``-size`` and ``size``
     OneHot(width, size)    exactly one of ``width`` columns is ``size``, the others are 0;
-                           with ``missing=True`` all of them may be 0
+                           with ``missing=True`` all of them may be 0; with ``between=True``
+                           two columns side by side may share the size
     Domain(blocks)         blocks side by side, in the order of the columns
 
 A domain is public: it is named without looking at the rows, and rows that are not in it are put
@@ -61,16 +62,22 @@ class OneHot:
     missing : bool, default False
         Whether a row may be in no category. Without it such a row is taken for the nearest
         category, and among equally near ones for the first.
+    between : bool, default False
+        Whether a row may lie between two categories side by side: both columns are positive and
+        add up to ``size``. Noise is the same, because such a row is a mean of two others.
     """
 
     width: int
     size: float = 1.0
     missing: bool = False
+    between: bool = False
 
     def __post_init__(self) -> None:
         _check(self)
-        if not isinstance(self.missing, bool):
-            raise DeclarationError("missing must be True or False.")
+        if not (isinstance(self.missing, bool) and isinstance(self.between, bool)):
+            raise DeclarationError("missing and between must be True or False.")
+        if self.missing and self.between:
+            raise DeclarationError("A row between two categories is in one; drop missing=True.")
 
     @property
     def squared_norm(self) -> float:
@@ -184,6 +191,8 @@ class Domain:
             record: dict[str, Any] = {"width": block.width, "size": block.size}
             if isinstance(block, OneHot):
                 record["missing"] = block.missing
+                if block.between:
+                    record["between"] = True
             blocks.append({"kind": "box" if isinstance(block, Box) else "one-hot", **record})
         return {"blocks": blocks}
 
@@ -213,7 +222,8 @@ def domain_from_json(record: Any) -> Domain:
         if kind == "box":
             blocks.append(Box(part["width"], part["size"]))
         elif kind == "one-hot":
-            blocks.append(OneHot(part["width"], part["size"], part["missing"]))
+            between = part.get("between", False)
+            blocks.append(OneHot(part["width"], part["size"], part["missing"], between))
         else:
             raise DeclarationError("A domain in a file has a block of an unknown kind.")
     return Domain(tuple(blocks))

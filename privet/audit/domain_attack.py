@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Halves:
 
 
 def vertices(domain: Domain) -> Array:
-    """Every extreme row, for domains of a few columns."""
+    """Every extreme row, and means of two where rows may be such; for domains of a few columns."""
     choices = []
     for block in domain.blocks:
         if isinstance(block, Box):
@@ -44,7 +45,8 @@ def vertices(domain: Domain) -> Array:
             choices.append([np.array(corner) for corner in corners])
         else:
             cells = list(block.size * np.eye(block.width))
-            choices.append(cells + [np.zeros(block.width)] * block.missing)
+            means = [(a + b) / 2.0 for a, b in pairwise(cells)] if block.between else []
+            choices.append(cells + means + [np.zeros(block.width)] * block.missing)
     return np.array([np.concatenate(parts) for parts in itertools.product(*choices)])
 
 

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from sklearn.base import clone
 
-from privet.domain import Domain, OneHot
+from privet.domain import Domain, OneHot, Part
 from privet.mechanisms.shaped import size_in_span
 from privet.models.featured import FULL_LENGTH, Standardize
 from privet.models.inputs import declared_classes
@@ -32,18 +32,22 @@ GAIN = 1.5
 #: Noise over rows from which on gradient descent is better than objective perturbation: with two
 #: classes, and with more.
 LARGE_NOISE = (0.005, 0.02)
-#: The mean square of a number that is uniform between -1 and 1.
-UNIFORM = 1.0 / 3.0
+#: The mean square of a number that is uniform between -1 and 1, and of its two shares of a size.
+UNIFORM, SHARED = 1.0 / 3.0, 2.0 / 3.0
 
 
 def typical_length(domain: Domain) -> float:
     """Root mean square norm over the largest, with numbers uniform between their bounds."""
     largest = math.fsum(block.squared_norm for block in domain.blocks)
-    typical = math.fsum(
-        block.squared_norm * (1.0 if isinstance(block, OneHot) else UNIFORM)
-        for block in domain.blocks
-    )
+    typical = math.fsum(block.squared_norm * _typical(block) for block in domain.blocks)
     return math.sqrt(typical / largest)
+
+
+def _typical(block: Part) -> float:
+    """Mean square over the largest."""
+    if isinstance(block, OneHot):
+        return SHARED if block.between else 1.0
+    return UNIFORM
 
 
 class Preparable(Protocol):
@@ -64,16 +68,22 @@ class Preparable(Protocol):
 
 def preparation_for(model: Preparable, n: int, d: int) -> Standardize | None:
     """The preparation with the least noise for what a row then pulls; from declarations."""
-    domain, budget = model._domain(), as_budget(model.budget)
-    if domain is None and not budget.allows_gaussian:
+    if model._domain() is None and not as_budget(model.budget).allows_gaussian:
         return None  # spherical noise, and nothing known of the rows' length
+    found = effects_of_noise(model, n, d)
+    return min(found, key=lambda way: found[way])
+
+
+def effects_of_noise(model: Preparable, n: int, d: int) -> dict[Standardize | None, float]:
+    """For each preparation, the size of the noise for rows of length one."""
+    domain, budget = model._domain(), as_budget(model.budget)
     unit = _noise(model, "unit", n, d)
     found: dict[Standardize | None, float] = {"unit": unit}
     if domain is not None:
         found[None] = _noise(model, None, n, d) / typical_length(domain)
     if worth_whitening(budget, n, d + bool(model.fit_intercept)):
         found["whiten"] = unit / GAIN
-    return min(found, key=lambda way: found[way])
+    return found
 
 
 def mechanism_for(model: Preparable, n: int, d: int) -> str:

@@ -5,7 +5,9 @@ of zeros, as a schema makes of a row that does not count, may stay as it is: zer
 the rows and their opposites, unless a constant is appended to it. What becomes of a row is a
 function of that row and the declaration, so nothing is refused and nothing tells of one row.
 Afterwards every entry is exactly 0, a size, or a number within its bounds: the sums of the blocks
-of categories agree to the last bit, which noise in the rows' span relies on.
+of categories agree to the last bit, which noise in the rows' span relies on. Of two columns that
+share a size the larger one, ``a``, is at least half of it, so that ``size - a`` is exact (Sterbenz)
+and the two add up to the size as real numbers, too.
 """
 
 from __future__ import annotations
@@ -49,7 +51,10 @@ def in_domain(x: Any, domain: Domain, *, zero_rows: bool) -> Any:
         if _is_inside(part, block, kept):
             continue
         refuse_infinite(part)
-        found = _clipped(part, block) if isinstance(block, Box) else _one_hot(part, block, kept)
+        if isinstance(block, Box):
+            found = _clipped(part, block)
+        else:
+            found = (_shared if block.between else _one_hot)(part, block, kept)
         if found is not None:
             moved = x.copy() if moved is x else moved
             moved[:, columns] = found
@@ -80,6 +85,9 @@ def _is_inside(values: NDArray[Any], block: Part, kept: _Zeros) -> bool:
     """
     if isinstance(block, Box):
         return bool(np.abs(values).max(initial=0.0) <= block.size) and not has_subnormals(values)
+    if block.between:
+        sound = _shares_size(values, block)
+        return bool(sound.all()) or bool((sound | kept.rows).all())
     if np.count_nonzero(values == block.size) != np.count_nonzero(values):
         return False
     sums = values @ np.ones(values.shape[1], dtype=values.dtype)
@@ -129,4 +137,48 @@ def _one_hot(values: NDArray[Any], block: OneHot, kept: _Zeros) -> NDArray[Any] 
         some = values[rows, best] > block.size / 2.0
         rows, best = rows[some], best[some]
     out[rows, best] = block.size
+    return out
+
+
+def _shares_size(values: NDArray[Any], block: OneHot) -> NDArray[np.bool_]:
+    """Rows of which one column, or two side by side, hold exactly the size."""
+    most, aside, rest = _largest_two(values)
+    exact = (most >= block.size / 2.0) & (most <= block.size) & (block.size - most == aside)
+    return np.asarray(exact & (aside >= 0.0) & (rest == 0))
+
+
+def _largest_two(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+    """The largest entry, the larger one beside it, and how many others are not zero."""
+    rows, at = np.arange(len(values)), values.argmax(axis=1)
+    beside = _beside(values, at)
+    most, aside = values[rows, at], values[rows, beside]
+    several = values.shape[1] > 1
+    aside = aside if several else np.zeros_like(aside)
+    return most, aside, np.count_nonzero(values, axis=1) - (most != 0.0) - (aside != 0.0)
+
+
+def _beside(values: NDArray[Any], at: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The column beside each row's largest one that holds more."""
+    rows, last = np.arange(len(values)), values.shape[1] - 1
+    left, right = np.maximum(at - 1, 0), np.minimum(at + 1, last)
+    other_side = (at == 0) | ((at < last) & (values[rows, right] > values[rows, left]))
+    return np.where(other_side, right, left)
+
+
+def _shared(values: NDArray[Any], block: OneHot, kept: _Zeros) -> NDArray[Any] | None:
+    """The two largest columns side by side share the size as they do in the row."""
+    rows = np.flatnonzero(~(_shares_size(values, block) | kept.rows))
+    if not len(rows):
+        return None
+    out, here = values.copy(), values[rows]
+    at = here.argmax(axis=1)
+    beside = _beside(here, at)
+    most, aside = (np.maximum(here[np.arange(len(rows)), i], 0.0) for i in (at, beside))
+    aside = np.where(at == beside, 0.0, aside)
+    whole = most + aside
+    share = np.divide(most, whole, out=np.ones_like(most), where=whole > 0.0)
+    first = np.clip(block.size * share, block.size / 2.0, block.size).astype(values.dtype)
+    out[rows] = 0.0
+    out[rows, beside] = block.size - first
+    out[rows, at] = first
     return out

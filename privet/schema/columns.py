@@ -27,6 +27,8 @@ from privet.schema.declared_values import (
     values,
 )
 
+#: more would be a table of its own
+MOST_KNOTS = 100
 #: read from the data: no; yes and waiting for a person; yes and a person took it over
 Mark = bool | Literal["confirmed"]
 
@@ -36,7 +38,8 @@ class Effect:
     """What one feature does to the scores, one number for each score.
 
     The score of a row is the baseline, plus for each number its change times the distance from
-    ``middle`` in units or doublings, plus the change of each category that the row is in.
+    ``middle`` in units or doublings, plus the change of each category that the row is in. Between
+    two knots of a number the change goes from one to the other in a straight line.
     """
 
     name: str
@@ -94,6 +97,10 @@ class Numeric(Column):
     ``low`` is zero). A missing cell takes the value ``missing``, or without it the middle of the
     scale, which is encoded as zero. ``from_data`` marks bounds that were read from the table and
     that nobody has confirmed yet; ``"confirmed"`` that somebody has.
+
+    With ``knots`` the number has that many encoded columns, one for each of equally spaced values
+    from ``low`` to ``high``: at such a value its column is one, and between two of them both hold
+    their shares. A linear model of these columns bends at every knot.
     """
 
     low: float
@@ -101,6 +108,7 @@ class Numeric(Column):
     log: bool = False
     missing: float | None = None
     from_data: Mark = False
+    knots: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", number("low", self.low))
@@ -117,15 +125,36 @@ class Numeric(Column):
             object.__setattr__(self, "missing", number("missing", self.missing))
             if not self.low <= self.missing <= self.high:
                 raise Misdeclared("missing must lie between low and high.", "missing")
+        if self.knots is not None:
+            whole = isinstance(self.knots, int) and not isinstance(self.knots, bool)
+            if not whole or not 3 <= self.knots <= MOST_KNOTS:
+                raise Misdeclared(
+                    f"knots must be a whole number from 3 to {MOST_KNOTS}; leave it out for a "
+                    "straight line.",
+                    "knots",
+                )
 
     @property
     def width(self) -> int:
-        """One column."""
-        return 1
+        """One column, or one for each knot."""
+        return self.knots or 1
 
     def names(self, column: str) -> tuple[str, ...]:
-        """The column's own name."""
-        return (column,)
+        """The column's own name, or ``column@value`` for each knot."""
+        if self.knots is None:
+            return (column,)
+        told = [f"{value:.6g}" for value in self.knot_values]
+        if len(set(told)) < len(told):
+            told = [str(place) for place in range(1, self.knots + 1)]
+        return tuple(f"{column}@{value}" for value in told)
+
+    @property
+    def knot_values(self) -> list[float]:
+        """What the number is at each knot."""
+        places = np.linspace(*self._ends, self.width)
+        if self.log:
+            places = np.exp(places) if self.low > 0 else np.expm1(places)
+        return [float(value) for value in places]
 
     def _stretch(self, values: Array) -> Array:
         if not self.log:
@@ -167,21 +196,42 @@ class Numeric(Column):
         return self.positions(cells.numbers())
 
     def put(self, found: NDArray[Any], out: NDArray[Any], start: int, factor: float) -> None:
-        """One column between ``-factor`` and ``factor``."""
+        """One column between ``-factor`` and ``factor``, or shares of it in two columns."""
+        if self.knots is not None:
+            put_shares(found, out[:, start : start + self.knots], factor)
+            return
         np.multiply(found, factor, out=out[:, start], casting="same_kind")
 
     def block(self, factor: float) -> Part:
-        """A number between ``-factor`` and ``factor``."""
-        return Box(1, factor)
+        """A number between ``-factor`` and ``factor``, or two columns that share it."""
+        return Box(1, factor) if self.knots is None else OneHot(self.knots, factor, between=True)
 
     def effects(self, column: str, weights: Array) -> list[Effect]:
-        """Change of the score per unit, or per doubling on a logarithmic scale."""
+        """Change of the score per unit, or per doubling on a logarithmic scale; or at each knot."""
+        if self.knots is not None:
+            changes = zip(self.names(column), weights.T.tolist(), strict=True)
+            return [Effect(name, "at this value", tuple(change)) for name, change in changes]
         low, high = self._ends
         step = 2.0 / (high - low) * (math.log(2.0) if self.log else 1.0)
         unit = "per unit"
         if self.log:
             unit = "per doubling" if self.low > 0 else "per doubling of 1 + value"
         return [Effect(column, unit, tuple((weights[:, 0] * step).tolist()), self.middle)]
+
+
+def put_shares(found: Array, out: NDArray[Any], factor: float) -> None:
+    """Positions between -1 and 1 as shares of ``factor`` in the two knots around each.
+
+    The larger share is at least half of it, so that the other one is their exact difference.
+    """
+    rows, size = np.arange(len(found)), out.dtype.type(factor)
+    places = (np.asarray(found, dtype=np.float64) + 1.0) * (0.5 * (out.shape[1] - 1))
+    nearest = np.rint(places).astype(np.intp)
+    away = places - nearest
+    first = np.clip((factor * (1.0 - np.abs(away))).astype(out.dtype), size / 2, size)
+    beside = np.clip(nearest + np.where(away < 0.0, -1, 1), 0, out.shape[1] - 1)
+    out[rows, beside] = size - first
+    out[rows, nearest] = first
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,12 @@ class RowEncoder:
         numbers = [(i, column) for i, column in columns if isinstance(column, Numeric)]
         self._numbers = [i for i, _ in numbers]
         self._scale = _Scale([column for _, column in numbers])
-        self._at = np.array([starts[i] for i in self._numbers], dtype=np.intp)
+        straight = [j for j, (_, column) in enumerate(numbers) if column.knots is None]
+        self._straight = np.array(straight, dtype=np.intp)
+        self._at = np.array([starts[self._numbers[j]] for j in straight], dtype=np.intp)
+        self._bent = [
+            (j, column, starts[i]) for j, (i, column) in enumerate(numbers) if column.knots
+        ]
         self._places = [
             (i, _Places(column, starts[i]))
             for i, column in columns
@@ -67,11 +72,14 @@ class RowEncoder:
                 values = np.array([self._parsed(i, cells[i]) for i in self._numbers])
             else:
                 values = _as_numbers([cells[i] for i in self._numbers])
-            out[:, self._at] = self._scale(values.T) * self._factor
+            places = self._scale(values.T)
+            out[:, self._at] = places[:, self._straight] * self._factor
+            for j, column, start in self._bent:
+                column.put(places[:, j], out, start, self._factor)
         if self._places:
             spots = np.array([places(cells[i]) for i, places in self._places])
-            column, row = np.nonzero(spots >= 0)
-            out[row, spots[column, row]] = self._factor
+            which, row = np.nonzero(spots >= 0)
+            out[row, spots[which, row]] = self._factor
         if self.schema.rows == "unit":
             normalized_rows(out, len(self.names))
         return out

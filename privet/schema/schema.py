@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from privet.errors import DeclarationError
 from privet.schema import encode as encoding
 from privet.schema import toml
-from privet.schema.columns import Effect
+from privet.schema.columns import Effect, Numeric
 from privet.schema.declarations import Declarations
 from privet.schema.encode import Encoded
 from privet.schema.look import Look, looked
@@ -91,6 +91,16 @@ class Schema(Declarations):
             effects += column.effects(name, block)
             start += column.width
         return effects
+
+    def with_knots(self, knots: int) -> Schema:
+        """The same with this many knots in every number that has none declared."""
+        columns = {
+            name: replace(column, knots=knots)
+            if isinstance(column, Numeric) and column.knots is None
+            else column
+            for name, column in self.columns.items()
+        }
+        return replace(self, columns=columns)
 
     def to_toml(self) -> str:
         """The schema as TOML, which ``from_toml`` reads back."""

@@ -21,7 +21,7 @@ from tests.strategies import name_of
 N = 10**9
 DOMAINS = (
     Domain((Box(2, 0.6),)),
-    Domain((OneHot(3, 0.5), OneHot(2, 0.8))),
+    Domain((OneHot(3, 0.5, between=True), OneHot(2, 0.8))),
     Domain((Box(1, 6.0), OneHot(2, 5.0, missing=True), OneHot(1, 4.0))),
 )
 MARGINS = (Logistic(), HuberHinge(), SmoothHinge(0.2), Weighted(Logistic(), (1.0, 3.0)))

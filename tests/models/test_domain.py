@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from privet import (
     load,
     plan,
 )
+from privet.domain import domain_from_json
 from privet.errors import DataError, DeclarationError
 from privet.mechanisms.shaped import outside
 from privet.models.released import Released
@@ -278,13 +280,14 @@ def test_rows_that_do_not_count_are_in_the_span() -> None:
     np.testing.assert_array_equal(seen, x)
 
 
-def test_the_quick_look_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("between", [False, True])
+def test_the_quick_look_changes_nothing(monkeypatch: pytest.MonkeyPatch, between: bool) -> None:
     """Rows that are sound, near to it, or far from it: as without the quick look, bit by bit."""
     rng = np.random.default_rng()
     size = 0.3
     blocks = (
         Box(1, size),
-        OneHot(4, size),
+        OneHot(4, size, between=between),
         Box(2, size),
         OneHot(3, size, missing=True),
         Box(1, 1.0),
@@ -314,3 +317,56 @@ def test_the_quick_look_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
             x[2, column] = spoil
             with pytest.raises(DataError, match="NaN or infinity"):
                 in_domain(x, domain, zero_rows=True)
+
+
+# -- numbers with knots: rows between categories ---------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_two_columns_share_a_size_exactly(dtype: Any) -> None:
+    """As real numbers, which noise in the rows' span relies on; whatever the row was before."""
+    size = float(np.float32(0.3))
+    domain = Domain((OneHot(5, size, between=True), OneHot(2, size)))
+    rng = np.random.default_rng()
+    x = (rng.normal(size=(300, 7)) * 10.0 ** rng.uniform(-3, 3, (300, 1))).astype(dtype)
+    found = in_domain(x, domain, zero_rows=False)
+    for row in found[:, :5]:
+        held = np.flatnonzero(row)
+        assert sum(map(Fraction, row.tolist())) == Fraction(size)
+        assert (row >= 0.0).all()
+        assert len(held) == 1 or held[1] - held[0] == len(held) - 1 == 1
+    alone = np.concatenate([in_domain(row[None, :], domain, zero_rows=False) for row in x])
+    np.testing.assert_array_equal(found, alone)
+    assert in_domain(found, domain, zero_rows=False) is found
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_of_a_schema_with_knots_are_in_its_domain(dtype: Any) -> None:
+    """And would not be, if both shares were rounded by themselves."""
+    declared = Schema(
+        {"age": Numeric(0, 100, knots=5), "ward": Categorical(("a", "b"))}, Label("ill", (0, 1))
+    )
+    x = declared.encode(table(), dtype=dtype).x
+    assert declared.domain is not None
+    seen = in_domain(x, declared.domain, zero_rows=True)
+    assert seen is x or dtype == np.float32  # which has no number of just this size
+    np.testing.assert_allclose(seen, x, atol=1e-6)
+    size = Fraction(float(seen.max()))
+    assert all(sum(map(Fraction, row.tolist())) in (0, size) for row in seen[:, :5])
+    size = Fraction(float(x.max()))
+    assert all(sum(map(Fraction, row.tolist())) in (0, size) for row in x[:, :5])
+    share = np.random.default_rng(1).random(500).astype(dtype)
+    naive = [dtype(size) * s for s in share], [dtype(size) * (dtype(1) - s) for s in share]
+    assert any(Fraction(float(a)) + Fraction(float(b)) != size for a, b in zip(*naive, strict=True))
+
+
+def test_noise_for_rows_between_categories_is_that_of_the_categories() -> None:
+    straight = (Box(1, 0.5), OneHot(3, 0.4))
+    for shape in (OneHot(3, 0.4), OneHot(3, 0.4, between=True)):
+        domain = Domain((*straight, shape))
+        model = LogisticRegression(1.0, domain=domain, fit_intercept=False)
+        law = model.planned(1000, domain.columns, (0, 1)).design.main
+        assert (law.kind, law.scale) == ("hull", pytest.approx(2.0 / 0.99, rel=0.02))
+        assert domain_from_json(domain.to_json()) == domain
+    with pytest.raises(DeclarationError, match="drop missing"):
+        OneHot(3, missing=True, between=True)

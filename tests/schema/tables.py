@@ -36,7 +36,8 @@ def numerics(draw: st.DrawFn) -> Numeric:
     close = high <= low or (log and math.log1p(high) - math.log1p(low) < 1e-9)
     high = low + abs(low) + 1 if close else high
     missing = draw(st.none() | st.floats(low, high))
-    return Numeric(low, high, log=log, missing=missing, from_data=draw(MARKS))
+    knots = draw(st.none() | st.integers(3, 6))
+    return Numeric(low, high, log=log, missing=missing, from_data=draw(MARKS), knots=knots)
 
 
 def distinct(values: st.SearchStrategy[Any], fewest: int = 1) -> st.SearchStrategy[tuple[Any, ...]]:

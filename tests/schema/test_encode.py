@@ -296,3 +296,37 @@ def test_a_table_without_rows() -> None:
     x, y = TINY.encode(frame({"age": [], "ward": [], "ill": []}), as_rows=True)
     assert x.shape == (0, 4)
     assert y.shape == (0,)
+
+
+# -- numbers with knots ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "column",
+    [Numeric(-3, 7, knots=3), Numeric(0.5, 1e4, log=True, knots=6), Numeric(0, 9, knots=4)],
+)
+def test_shares_of_two_knots_add_up_to_the_number(column: Numeric) -> None:
+    """A line through the values at the knots, on the column's own scale, gives the number back."""
+    schema = Schema({"v": column}, Label("y", (0, 1)))
+    v = np.random.default_rng(3).uniform(column.low, column.high, 400)
+    x = schema.encode_features({"v": np.concatenate([v, column.knot_values])})
+    scale = np.log if column.log else np.asarray
+    found = x @ scale(np.array(column.knot_values)) / schema.factor
+    np.testing.assert_allclose(found[:400], scale(v), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(x[400:], schema.factor * np.eye(column.width), atol=1e-12)
+
+
+def test_a_number_with_knots_says_where_they_are() -> None:
+    schema = Schema({"age": Numeric(20, 80, knots=3), "b": Numeric(0, 1)}, Label("y", (0, 1)))
+    assert schema.feature_names == ("age@20", "age@50", "age@80", "b")
+    effects = schema.explain(np.array([[1.0, 2.0, 4.0, 3.0]]))
+    assert [effect.name for effect in effects] == ["(baseline)", *schema.feature_names]
+    assert effects[1].unit == "at this value"
+    assert schema.with_knots(4).columns["age"] == schema.columns["age"]  # declared: kept
+    assert schema.with_knots(4).columns["b"] == Numeric(0, 1, knots=4)
+    assert Schema.from_text(schema.to_toml()) == schema
+    for wrong in (2, 1.5, True, 1000):
+        with pytest.raises(DeclarationError, match="knots must be a whole number"):
+            Numeric(0, 1, knots=wrong)  # type: ignore[arg-type]
+    close = Numeric(1_000_000, 1_000_001, knots=3)
+    assert close.names("v") == ("v@1", "v@2", "v@3")

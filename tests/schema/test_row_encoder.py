@@ -19,6 +19,8 @@ COLUMNS = {
     "gap": Numeric(0, 10, missing=4),
     "log": Numeric(0.5, 1e6, log=True),
     "log0": Numeric(0, 1e6, log=True, missing=0),
+    "bent": Numeric(-3.0, 7.5, knots=4),
+    "bent_log": Numeric(0, 1e6, log=True, missing=3, knots=3),
     "word": Categorical(("a", "b", "é")),
     "none": Categorical(("x", "y"), other=False),
     "whole": Categorical((1, 2, 30)),
