@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from privet import PureDP, load
+from privet import ZCDP, PureDP, load
 from privet.cli.demo import write_table
 from privet.datasets import census_schema, census_table
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
@@ -71,6 +73,24 @@ def test_no_row_is_read_before_the_charge(jobs: FitJobs, readings: list[float]) 
     receipt = load(jobs.models / "a.privet").guarantee_.receipt
     assert receipt is not None
     assert jobs.ledger.knows(receipt)
+
+
+@pytest.mark.parametrize("budget", [{"rho": 0.1}, {"mu": 0.3}, {"epsilon": 1, "delta": 1e-6}])
+def test_a_parquet_file_is_charged_first_in_every_kind_of_budget(
+    jobs: FitJobs, budget: dict[str, float]
+) -> None:
+    table = census_table(300, seed=1)
+    arrow = pa.table({name: list(column) for name, column in table.items()})
+    pq.write_table(arrow, jobs.folder / "others.parquet")
+    (jobs.folder / "others.toml").write_text(census_schema().to_toml())
+    jobs.ledger.open("others", cap=ZCDP(1.0))
+    assert list(jobs.tables.look_through()) == []
+    left = jobs.ledger.remaining("others")
+    done = ran(jobs, asked(table="others.parquet", budget=budget))
+    assert done["state"] == "released"
+    assert jobs.ledger.remaining("others") < left
+    assert len(list(jobs.ledger.releases("others"))) == 1
+    assert jobs.ledger.orphans("others") == []
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception]]] = {
