@@ -21,14 +21,13 @@ Kinds = tuple[str, ...]
 PURE, GAUSSIAN, CONCENTRATED = ("pure",), ("gaussian",), ("concentrated",)
 ONE_QUERY: dict[str, tuple[Kinds, ...]] = {"laplace": (PURE,), "gaussian": (GAUSSIAN,)}
 GAPS = ("pure", "gaussian")
+JACOBIANS = ("objective_gaussian", "objective_gaussian_at_k")
 SHAPED = ("laplace", "product", "hull", "matrix laplace", "class product")
 CURVES_OF: dict[str, dict[str, tuple[Kinds, ...]]] = {
     "output": ONE_QUERY,
     "objective": {
         **{noise: tuple(("pure", gap) for gap in GAPS) for noise in SHAPED},
-        "gaussian": tuple(
-            (main, gap) for main in ("gaussian", "objective_gaussian") for gap in GAPS
-        ),
+        "gaussian": tuple((main, gap) for main in ("gaussian", *JACOBIANS) for gap in GAPS),
     },
     "gradient": {"gaussian": (GAUSSIAN,)},
     "statistics": ONE_QUERY,

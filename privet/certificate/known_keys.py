@@ -39,13 +39,15 @@ BUDGET = _by(
         "gdp": _record("kind mu"),
     },
 )
+JACOBIAN = _record("kind family classes shift k")
 CURVE = _by(
     "kind",
     {
         "pure": _record("kind loss"),
         "gaussian": _record("kind rho slack"),
         "concentrated": _record("kind rho loss"),
-        "objective_gaussian": _record("kind family classes shift k"),
+        "objective_gaussian": JACOBIAN,
+        "objective_gaussian_at_k": JACOBIAN,
         "random_stopping": _record("kind eta gamma rho"),
     },
 )

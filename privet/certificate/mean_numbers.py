@@ -69,7 +69,7 @@ def _rows_number(release: str, event: Record, off: float, n: int) -> Number:
         release,
         "rows",
         n,
-        "cannot be decided here: the noise is too large to compare counts and rows",
+        "the noise is too large to compare counts and rows; no price of a count depends on them",
     )
 
 

@@ -56,11 +56,11 @@ def evaluation_contents(facts: FileFacts) -> Iterator[Number]:
     shapes = {name: table_shape(table) for name, table in counts.items()}
     known = all(_is_table(name, shape, len(classes)) for name, shape in shapes.items())
     cells = sorted(math.prod(shape) for shape in shapes.values())
-    names = {part["mechanism"] for part in parts}
-    if counts:
-        right = names == {"histogram"} and sorted(int(part["m"]) for part in parts) == cells
-    else:
-        right = names == {"moments"} and len(parts) == 1 and len(parts[0]["curves"]) == 1
+    counted = [int(part["m"]) for part in parts if part["mechanism"] == "histogram"]
+    means = [part for part in parts if part["mechanism"] == "moments"]
+    errors = any(each["measure"] in ERRORS for each in facts.header["measures"])
+    right = sorted(counted) == cells and len(counted) + len(means) == len(parts)
+    right = right and [len(part["curves"]) for part in means] == [1] * (errors or not counts)
     right = right and (len(parts) == 1 or event["mechanism"] == "evaluation")
     told = "every table must have its part of the event, and every part its table"
     yield fact("file", "tables", len(counts), known and right, told)
@@ -79,6 +79,8 @@ def _is_table(name: str, shape: tuple[int, ...], classes: int) -> bool:
         return shape[1:] == ((2, 2) if two else (2,))
     if name in ("ranks", "calibration"):
         return len(shape) == 2 and shape[0] == 2
+    if name == "residuals":
+        return len(shape) == 1
     if name == "scores":
         return len(shape) == 3 and shape[:2] == (1 if two else classes, 2)
     raise Undecided(f"the table {name!r} is not known here")
@@ -86,8 +88,8 @@ def _is_table(name: str, shape: tuple[int, ...], classes: int) -> bool:
 
 def _is_said(measure: Record, shapes: dict[str, tuple[int, ...]]) -> bool:
     name = measure["measure"]
-    if name in ERRORS:
-        return not shapes
+    if name in ERRORS:  # read from means, which have no table
+        return set(shapes) <= {"residuals"}
     if name not in COUNTED:
         raise Undecided(f"the measure {name!r} is not known here")
     tables = COUNTED[name]

@@ -202,7 +202,8 @@ def _histogram(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     counts = facts.header.get("counts", {})
     alike = [name for name in counts if math.prod(table_shape(counts[name])) == cells]
     events = facts.event.get("parts") or [facts.event]
-    before = sum(int(one["m"]) == cells for one in events[: part.place])
+    histograms = [one for one in events if one["mechanism"] == "histogram"]
+    before = sum(int(one["m"]) == cells for one in histograms[: part.place])
     if before >= len(alike):
         told = "the file has no table of counts with this many cells"
         yield fact(part.name, "cells", cells, False, told)

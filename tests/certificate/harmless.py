@@ -67,6 +67,7 @@ HARMLESS: list[tuple[str, str, str]] = [
         PUBLIC,
     ),
     (r"parameters\.domain\b.*", "left out|flipped|reversed|swapped|halved", PUBLIC),
+    (r"(parameters|declarations)\.loss", "swapped", PUBLIC),
     (r"parameters\.loss\.(curvature_bound|rank)", "halved", "its author's word, shown as taken"),
     (r"guarantee\.constants\.(step|gamma)", CHANGED + "|left out", PUBLIC),
     (r"guarantee\.event\.(m|regularization)", CHANGED, PUBLIC),
