@@ -29,6 +29,7 @@ from privet import LogisticRegression, fit_table, stream
 from privet.losses import Logistic
 from privet.models.row_view import RowView
 from privet.risk import RegularizedRisk
+from privet.rows import parquet
 from privet.rows.blas import one_thread
 from privet.rows.door import RawStream
 from privet.rows.streamed import StreamedRows, rows_of
@@ -133,6 +134,7 @@ def workers(folder: Path) -> None:
 def killed(folder: Path, times: int = 30) -> None:
     """Fits during which a worker is killed by its process id, at another point each time."""
     write(folder, 300_000)
+    parquet.UNIT_CHUNKS = 1  # ten units, so that a pass has a middle
     model = LogisticRegression(1.0, insecure_seed=1)
     raw = stream(folder, engine="dask", workers=2)
     client: Any = raw.engine.client  # type: ignore[attr-defined]
@@ -143,9 +145,12 @@ def killed(folder: Path, times: int = 30) -> None:
         done: list[int] = []
 
         def tell(progress: Progress, turn: int = turn, done: list[int] = done) -> None:
-            if not done and progress.passes >= 1 + turn % 6:
-                done.append(next(iter(client.run(os.getpid).values())))
-                os.kill(done[0], signal.SIGKILL)
+            # in another pass each time, and after another number of its ten units
+            if not done and progress.passes >= 1 + turn % 6 and progress.rows >= turn % 7 * 32_768:
+                found = client.run(os.getpid, on_error="ignore")  # one may just be starting
+                done.extend(list(found.values())[:1])
+                for each in done:
+                    os.kill(each, signal.SIGKILL)
 
         try:
             with watched(tell):
@@ -155,7 +160,7 @@ def killed(folder: Path, times: int = 30) -> None:
             print(f"{turn + 1}: worker {done} killed, {steps:g} grid steps away", flush=True)
         except Exception as error:
             failed += 1
-            print(type(error).__name__, error, flush=True)
+            print(f"{turn + 1}: {type(error).__name__} {error}", flush=True)
     print(f"| {times} | {same} the same release | {failed} clear errors |", flush=True)
 
 

@@ -22,6 +22,7 @@ from privet.errors import DataError
 from privet.rows.ball import in_ball, squared_norms, with_entries
 from privet.rows.engine import Block, Rows
 from privet.rows.inside import in_domain
+from privet.rows.scratch import scratch
 
 # Blocks of about this many entries fit the second-level cache; between a quarter and four times
 # this the speed hardly changes.
@@ -130,7 +131,9 @@ def _sparse_gram(x: Any, w: Array) -> Array:
 def _dense_gram(x: NDArray[Any], w: Array) -> Array:
     """``X^T diag(w) X``."""
     if w.min(initial=0.0) >= 0.0:
-        root = x * np.sqrt(w)[:, None]
+        scales = np.sqrt(w)[:, None]
+        kept = scratch(x.shape, np.result_type(x, scales)) if x.flags.c_contiguous else None
+        root = np.multiply(x, scales, out=kept)
         return np.asarray(root.T @ root)  # one operand: BLAS computes half the matrix
     return np.asarray(x.T @ (x * w[:, None]))
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
+from privet.rows.scratch import scratch
 
 CHECKED_ENTRIES = 1 << 16  # looked at one by one: copies that fit the second-level cache
 # Rows this many bounds long are written anew: a factor on them would come too late, after a
@@ -117,7 +118,8 @@ def has_subnormals(part: NDArray[Any]) -> bool:
     """
     word: Any = np.uint64 if part.dtype == np.float64 else np.uint32
     normal = word(1) << word(np.finfo(part.dtype).nmant + 1)  # the smallest of them, so shifted
-    bits = np.ascontiguousarray(part).view(word) << word(1)
+    bits = scratch(part.shape, word)
+    np.left_shift(np.ascontiguousarray(part).view(word), word(1), out=bits)
     bits -= word(1)
     return bool(bits.min(initial=normal) < normal - word(1))
 

@@ -9,6 +9,7 @@ units are read again by others, and each answer is taken once, by its place.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +25,9 @@ FAN_IN = 16
 #: The share of the workers' memory that a table may take between passes.
 MOST_OF_MEMORY = 0.5
 #: Seconds after which it is looked whether anybody still works on a pass.
-PATIENCE = 20.0
+LOOK = 5.0
+#: Seconds that a pass waits where nobody works on it, and where there is no worker at all.
+PATIENCE, PATIENCE_ALONE = 40.0, 120.0
 LOST = (
     "The Dask cluster did not finish the pass ({kind}). Nothing was released; a charge to a "
     "ledger stands. Look at the workers' logs and start again."
@@ -70,24 +73,24 @@ class DaskEngine(Engine):
             from distributed import Client, LocalCluster
         except ImportError as error:
             raise MissingExtra("The engine 'dask' needs distributed, the extra 'dask'.") from error
+        self._asked = workers or usable_cores()
+        self._cluster: Any = None  # one that was started here
         if isinstance(scheduler, Client):
             self.client: Any = scheduler
         elif scheduler is not None:
             self.client = Client(scheduler)  # type: ignore[no-untyped-call]
         else:
-            count = workers or usable_cores()
-            cluster = LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=self._asked, threads_per_worker=1, dashboard_address=None, silence_logs=50
             )
-            self.client = Client(cluster)  # type: ignore[no-untyped-call]
+            self.client = Client(self._cluster)  # type: ignore[no-untyped-call]
         self.name = "a Dask cluster"
         self.persisted = False
 
     def placed(self, units: Sequence[Unit], d: int) -> Sequence[Any]:
         """The units, or where their rows are kept; by how much memory the workers have."""
         needed = sum(unit.rows for unit in units) * (d + 2) * 8
-        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        room = sum(worker["memory_limit"] or 0 for worker in workers)
+        room = sum(worker["memory_limit"] or 0 for worker in self._tended())
         self.persisted = needed <= MOST_OF_MEMORY * room
         return self._kept(held, units) if self.persisted else units
 
@@ -131,19 +134,30 @@ class DaskEngine(Engine):
         # pure=False: a key of its own, so that no earlier answer is mistaken for this one
         return self.client.submit(function, *args, pure=False)
 
+    def _tended(self) -> list[Any]:
+        """What the scheduler knows of each worker; a cluster started here gets lost ones back.
+
+        Dask gives up a worker whose new process has not come after 15 seconds, or is lost as well.
+        """
+        workers = list(self.client.scheduler_info(n_workers=-1)["workers"].values())
+        if self._cluster is not None and len(workers) < self._asked:
+            self._cluster.scale(self._asked)
+        return workers
+
     def _result(self, future: Any) -> Any:
         """An answer; what a worker says of a row is not passed on, Privet's own errors are."""
-        idle = 0
+        last = time.monotonic()
         while True:
             try:
-                return future.result(timeout=PATIENCE)
+                return future.result(timeout=LOOK)
             except PrivetError:
                 raise
             except TimeoutError:
                 # after the loss of a worker a result may never come: nobody works on it any more
-                idle = 0 if any(self.client.processing().values()) else idle + 1
-                kind = "nobody works on it"
-                if idle < 2:
+                workers, now = self._tended(), time.monotonic()
+                last = now if any(self.client.processing().values()) else last
+                kind = "nobody works on it" if workers else "no worker is left"
+                if now - last < (PATIENCE if workers else PATIENCE_ALONE):
                     continue
             except Exception as error:
                 kind = type(error).__name__

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from privet._types import Array, Targets
+from privet.rows.scratch import scratch
 
 #: what a kernel returns for one block: arrays that are added up over blocks
 Parts = tuple[Array, ...]
@@ -129,12 +130,19 @@ class Compensated:
 
     def add(self, part: Array) -> None:
         """Add one block's part."""
-        grown = self._sum + part
-        added = grown - self._sum
-        self._errors = self._errors + ((self._sum - (grown - added)) + (part - added))
-        self._sum = grown
+        work = scratch((3, *self._sum.shape), np.float64)
+        grown, added, lost = (work[i, ...] for i in range(3))
+        np.add(self._sum, part, out=grown)
+        np.subtract(grown, self._sum, out=added)
+        # (sum - (grown - added)) + (part - added), without an array for each step
+        np.subtract(grown, added, out=lost)
+        np.subtract(self._sum, lost, out=lost)
+        np.subtract(part, added, out=added)
+        lost += added
+        self._errors += lost
+        self._sum[...] = grown
 
     def merge(self, other: Compensated) -> None:
         """Add another sum with its errors: the grouping of the parts does not matter."""
         self.add(other._sum)
-        self._errors = self._errors + other._errors
+        self._errors += other._errors
