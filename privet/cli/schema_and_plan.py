@@ -36,7 +36,7 @@ app = typer.Typer(
 
 def draft(
     *,
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet file.")],
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of them.")],
     label: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
     from_data: Annotated[
         bool, typer.Option("--from-data", help="Propose bounds from the rows, each marked.")
@@ -57,9 +57,9 @@ def draft(
     if out is not None:
         free_place(out, force=force)
     written = file.format()
-    open_noting_separator(data, written)
+    opened = open_noting_separator(data, written)
     with working(f"Reading {data.name}"):
-        text = first(data, label=label, from_data=from_data, file=written)
+        text = first(opened, label=label, from_data=from_data, file=written)
     if out is None:
         say(text)
         return

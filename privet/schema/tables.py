@@ -108,7 +108,8 @@ def open_table(table: Any, file: FileFormat | None = None) -> OpenTable:
         return _open_frame(table)
     path = Path(table)
     if not path.exists() or path.is_dir():
-        raise DataError(f"There is no file {str(path)!r}.")
+        where = ": it is a folder, and one file is needed here" if path.is_dir() else ""
+        raise DataError(f"There is no file {str(path)!r}{where}.")
     refuse_special(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         return _open_parquet(path)

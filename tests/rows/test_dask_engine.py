@@ -22,6 +22,7 @@ from privet.schema.encode import ChunkEncoder
 from tests.rows.cases import MODELS, SEED, grid_steps, in_memory, schema_for
 from tests.rows.tables import schema, small_chunks, table, write
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 __all__ = ["small_chunks"]
 pytestmark = [
@@ -114,6 +115,27 @@ def test_a_worker_that_is_killed_in_a_pass_changes_nothing(raw: RawStream, clien
     with watched(tell):
         other = fit_table(MODELS["logistic"], schema(), raw)
     assert killed
+    assert grid_steps(in_memory("logistic"), other) <= 1.0
+
+
+def test_a_cluster_that_gave_up_its_only_worker_gets_another(
+    raw: RawStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask gives up a worker that is not back in time, as on a busy machine, for good."""
+    monkeypatch.setattr("privet.rows.dask.LOOK", 0.5)
+    killed: list[int] = []
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "50ms"}):
+        own = stream(raw.table, engine="dask", workers=1)
+        mine: Any = own.engine.client  # type: ignore[attr-defined]
+
+        def tell(progress: Progress) -> None:
+            if progress.passes == 3 and not killed:
+                killed.extend(worker_ids(mine))
+                os.kill(killed[0], signal.SIGKILL)
+
+        with mine.cluster, mine, watched(tell):
+            other = fit_table(MODELS["logistic"], schema(), own)
+    assert len(killed) == 1
     assert grid_steps(in_memory("logistic"), other) <= 1.0
 
 
