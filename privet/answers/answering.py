@@ -44,6 +44,7 @@ from privet.privacy import Event
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
 from privet.privacy.kinds import regularization_of
+from privet.rows.streamed import StreamedTable
 
 Init = Callable[..., None]
 
@@ -201,6 +202,11 @@ class KernelAnswering(Displayed, ClassifierMixin, BaseEstimator):  # type: ignor
 
     def _table(self, X: Any, *y: Any, reset: bool = True) -> Any:
         """Dense numbers or a list of objects, as the kernel takes them."""
+        if isinstance(X, StreamedTable):
+            raise DeclarationError(
+                "Answers hold their table in memory, and this one is read in parts. Pass one file "
+                "or a data frame; nothing was charged."
+            )
         if not self._objects:
             checked = numbers(self, X, *y, reset=reset)
             return (_dense(checked[0]), *checked[1:]) if y else _dense(checked)

@@ -35,7 +35,7 @@ from privet.audit.release_replay import (
 from privet.errors import quietly
 from privet.evaluation.allocation import plan_evaluation
 from privet.evaluation.evaluated import evaluated_model
-from privet.evaluation.number_evaluation import mechanism_of, noisy_means
+from privet.evaluation.number_evaluation import mechanism_of, noisy_means, residual_rows
 from privet.evaluation.private_evaluation import draw_tables, examination
 from privet.mechanisms.matrix import SecondMoments
 from privet.mechanisms.moments import SQUARE_WEIGHT, MeanDesign
@@ -83,7 +83,7 @@ def _errors(budget: Budget) -> Finding:
 
     def means(table: Table) -> Array:
         pairs = np.stack([table[0][:, 0], table[1].astype(np.float64)], axis=1)
-        first, second = noisy_means(pairs, (0.0, 1.0), mechanism)
+        first, second = noisy_means(residual_rows(pairs, (0.0, 1.0)), mechanism)
         return np.concatenate([first, SQUARE_WEIGHT * second])
 
     return _mean_finding("errors of a regression", farthest(means, 2), mechanism.design(ROWS))

@@ -17,11 +17,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm
 
 from privet._types import Array, Targets
 from privet.errors import DataError, DeclarationError
 from privet.evaluation.allocation import NAME
+from privet.evaluation.counting import blind
+from privet.evaluation.evaluated import EvaluatedModel, EvaluatedRows
 from privet.evaluation.released_evaluation import ERRORS, R_SQUARED, Evaluation, Measure
 from privet.evaluation.residual_counts import (
     RESIDUALS,
@@ -36,9 +39,10 @@ from privet.noise import Noise
 from privet.privacy.budget import Budget
 from privet.privacy.compose import together
 from privet.privacy.event import Event
-from privet.rows.engine import Block, Parts
+from privet.rows.chunks import Chunk
+from privet.rows.engine import Block, Parts, Rows
 from privet.rows.mapped import MappedRows
-from privet.rows.streamed import StreamedLabels
+from privet.rows.streamed import StreamedRows, StreamedTable
 
 #: What is averaged: the absolute error, the squared error and the target.
 COLUMNS = 3
@@ -80,11 +84,58 @@ def column_sums(block: Block, y: Targets) -> Parts:
     return (block.pull(np.ones((len(y), 1)))[0],)
 
 
-def noisy_means(
-    pairs: Array, bounds: tuple[float, float], mechanism: PrivateMean
-) -> tuple[Array, Array]:
+def residual_rows(pairs: Array, bounds: tuple[float, float]) -> Rows:
+    """Pairs of prediction and target as what is averaged."""
+    return MappedRows(pairs, np.zeros(len(pairs)), Residuals(*bounds))
+
+
+@dataclass(frozen=True)
+class ResidualView:
+    """Encoded rows and their targets as what is averaged, for whoever reads them."""
+
+    model: EvaluatedModel
+    bounds: tuple[float, float]
+
+    def __call__(self, x: Any, codes: Targets) -> Rows:
+        """A code is the target itself."""
+        return residual_rows(self.pairs(x, codes), self.bounds)
+
+    def pairs(self, x: Any, targets: Targets) -> Array:
+        """Each row's prediction beside its target."""
+        return np.column_stack([self.model.numbers(x), targets.astype(np.float64)])
+
+    def rows(self, rows: EvaluatedRows) -> Rows:
+        """All rows, here or wherever they are read."""
+        if isinstance(rows.X, StreamedTable):
+            return StreamedRows(rows.X.source, self)
+        return self(rows.X, np.asarray(rows.labels))
+
+    def counts(self, rows: EvaluatedRows, edges: Array) -> NDArray[np.int64]:
+        """Exact numbers of residuals between the edges."""
+        counted = ChunkResiduals(self, edges)
+        if isinstance(rows.X, StreamedTable):
+            return np.asarray(np.sum(rows.X.source.each(counted), axis=0), dtype=np.int64)
+        return counted.of(rows.X, np.asarray(rows.labels))
+
+
+@dataclass(frozen=True)
+class ChunkResiduals:
+    """Numbers of residuals between edges, of the rows of a chunk."""
+
+    view: ResidualView
+    edges: Array
+
+    def __call__(self, chunk: Chunk) -> NDArray[np.int64]:
+        """For whoever reads the rows."""
+        return self.of(chunk.x, chunk.codes)
+
+    def of(self, x: Any, targets: Targets) -> NDArray[np.int64]:
+        """Of any rows."""
+        return counted_residuals(self.view.pairs(x, targets), self.edges, self.view.bounds)
+
+
+def noisy_means(rows: Rows, mechanism: PrivateMean) -> tuple[Array, Array]:
     """Released means of ``u`` and of ``u^2``; whoever calls this has charged the event."""
-    rows = MappedRows(pairs, np.zeros(len(pairs)), Residuals(*bounds))
     (total,) = rows.sum(column_sums)
     found = mechanism.noisy(total / rows.n, mechanism.design(rows.n))
     means, squares = found.reshape(2, COLUMNS)
@@ -199,26 +250,22 @@ def evaluated_numbers(
 ) -> Evaluation:
     """The evaluation of a regressor on examined rows; one charge."""
     tested, rows = seen.model, seen.rows
-    if isinstance(rows.labels, StreamedLabels):
-        raise DataError(
-            "A regression is evaluated on a table in memory, and this one is read in parts. Pass a "
-            "CSV file or a data frame of held-out rows; nothing was charged."
-        )
     bounds = (float(tested.classes[0]), float(tested.classes[1]))
     plan = planned_numbers(rows.budget(budget), measures, rows.n, seed)
     design = plan.means.design(rows.n)
-    labels = np.asarray(rows.labels)
-    if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
-        raise DataError("The targets must be finite numbers.")
+    if not isinstance(rows.X, StreamedTable):  # the schema of one makes numbers of all targets
+        labels = np.asarray(rows.labels)
+        if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
+            raise DataError("The targets must be finite numbers.")
     charge = seen.charge(plan.event)
     promise = seen.guarantee(plan.event, design.numerics)
     with charge:
-        pairs = np.column_stack([tested.numbers(rows.X), labels.astype(np.float64)])
-        means, squares = noisy_means(pairs, bounds, plan.means)
+        view = ResidualView(blind(tested), bounds)
+        means, squares = noisy_means(view.rows(rows), plan.means)
         measured = measures_of(means, squares, design.noise, rows.n, bounds, level)
         counts = {}
         if plan.counts is not None:  # in bins by the RMSE, which is released now
-            exact = counted_residuals(pairs, residual_edges(measured, bounds), bounds)
+            exact = view.counts(rows, residual_edges(measured, bounds))
             counts[RESIDUALS] = plan.counts.run(exact, rows.n).values.tolist()
         found = Evaluation(rows.n, level, measured, counts, bounds, promise, seen.training)
         charge.releases(found.digest(), promise.persons)

@@ -65,6 +65,9 @@ def test_evaluation_intervals_and_predictions_agree_with_arrays(
     model = in_memory("logistic")
     asked: dict[str, Any] = {"budget": 1.0, "training_rows": False, **SEED}
     assert evaluate(model, raw, **asked).counts == evaluate(model, arrow, **asked).counts
+    line = in_memory("least squares")
+    one, other = (evaluate(line, each, **asked).measures[0].estimate for each in (arrow, raw))
+    assert one == pytest.approx(other, rel=1e-12)
     one, other = (confidence_intervals(model, each, budget=8.0) for each in (arrow, raw))
     assert one.columns() == other.columns()
     out = tmp_path / "predictions.parquet"

@@ -20,6 +20,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from privet import (
+    ApproxDP,
     Ledger,
     LogisticRegression,
     PureDP,
@@ -30,6 +31,7 @@ from privet import (
 )
 from privet.errors import DataError, DeclarationError, SeededNoise
 from privet.evaluation.threshold import choose_threshold
+from privet.kernels import InteractivePredictor
 from privet.models.fit import ModelView
 from privet.models.predictions import write_predictions
 from privet.models.row_wise import RowWise
@@ -118,6 +120,12 @@ def test_evaluation_threshold_and_intervals_agree(arrow: pa.Table, folder: Path)
     assert one == other
     one, other = (confidence_intervals(model, each, budget=8.0) for each in (arrow, folder))
     assert one.columns() == other.columns()
+    line = in_memory("least squares")
+    del asked["candidates"]
+    asked["measures"] = ["residuals"]
+    one, other = (evaluate(line, each, **asked) for each in (arrow, folder))
+    assert one.measures[0].estimate == pytest.approx(other.measures[0].estimate, rel=1e-12)
+    assert one.counts == other.counts
 
 
 def test_predictions_are_written_in_the_order_of_the_table(
@@ -301,13 +309,16 @@ def test_an_answer_that_is_lost_or_comes_twice_is_noticed(folder: Path, fault: s
         broken.each(len)
 
 
-def test_persons_and_pipelines_are_refused_in_words(folder: Path) -> None:
+def test_persons_pipelines_and_answers_are_refused_in_words(folder: Path) -> None:
     whole = schema()
     persons = Schema(whole.columns, whole.label, person=Person("commute", 2))
     with pytest.raises(DeclarationError, match="rows of a person"):
         fit_table(plain(), persons, folder)
     with pytest.raises(DeclarationError, match="in memory"):
         fit_table(make_pipeline(RowWise(np.negative), plain()), whole, folder)
+    x, y = stream(folder).encoded(whole)
+    with pytest.raises(DeclarationError, match="hold their table in memory"):
+        InteractivePredictor(ApproxDP(1.0, 1e-6), queries=2, **SEED).fit(x, y)
     with pytest.raises(DeclarationError, match="engine must be"):
         stream(folder, engine="abacus")
 
