@@ -111,7 +111,7 @@ class ParameterLayout:
     def effects(self, schema: Schema) -> NamedDirections:
         """Changes of the score in the table's own units, as the schema explains coefficients.
 
-        Of two classes, the score is told for the one that the schema names last.
+        Of two classes, the score is told for the second, as everywhere.
         """
         told = schema.explain(np.eye(schema.width))[1:]
         changes = np.array([effect.changes for effect in told])
@@ -124,14 +124,11 @@ class ParameterLayout:
             changes = np.concatenate([np.pad(changes, ((0, 0), (0, 1))), baseline])
             names, units, stretch = [*names, "(baseline)"], [*units, ""], [*stretch, 1.0]
         scores = range(len(self.scores))
-        known = self.classes if len(scores) == 1 else ()
-        last = not known or known[-1] == str((schema.classes or ("",))[-1])
-        sign, target = (1.0, self.target()) if last else (-1.0, self.target(0))
         return NamedDirections(
             tuple(self._of(name, score) for score in scores for name in names),
             tuple(units) * len(scores),
-            sign * np.concatenate([self.lift(changes, score) for score in scores]),
-            target,
+            np.concatenate([self.lift(changes, score) for score in scores]),
+            self.target(),
             tuple(stretch) * len(scores),
         )
 
@@ -197,10 +194,10 @@ class ParameterLayout:
             "mapped": self.mapped,
         }
 
-    def target(self, index: int = -1) -> str:
-        """What the numbers are changes of; of two classes, the one with this index."""
+    def target(self) -> str:
+        """What the numbers are changes of; of two classes, the second one's score."""
         alone = len(self.scores) > 1 or not self.classes  # of classes, or of a number
-        return self.kind if alone else f"{self.kind} of {self.classes[index]}"
+        return self.kind if alone else f"{self.kind} of {self.classes[1]}"
 
 
 def shown_scores(family: str, classes: int, reduced: int) -> Array:

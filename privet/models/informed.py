@@ -11,7 +11,7 @@ from privet._types import Array
 from privet.errors import DeclarationError
 from privet.mechanisms import Trainer
 from privet.models.featured import FeaturedModel
-from privet.models.public_center import center_vector
+from privet.models.public_center import center_vector, declared_center
 from privet.models.public_whitening import public_whitener, same_memory
 from privet.models.whiten import CONSTANT
 
@@ -59,7 +59,8 @@ class InformedModel(FeaturedModel):
         if self._full_length:
             constant = CONSTANT * self.norm_bound if self.fit_intercept else None
         columns = self._columns(1, d) - bool(self.fit_intercept)
-        found = center_vector(self.center, columns, mechanism.loss.classes, constant)
+        pair = declared_center(self.center, self.classes)
+        found = center_vector(pair, columns, mechanism.loss.classes, constant)
         if self.standardize == "whiten":  # W v = u: the scores of unit rows stay what they are
             inverse = np.linalg.inv(self._public_whitener(d))
             found = found.reshape(-1, len(inverse)) @ inverse

@@ -39,7 +39,10 @@ UNDECLARED = (
 
 
 def declared_classes(declared: Any, labels: NDArray[Any] | None = None) -> NDArray[Any]:
-    """The classes in the order that predictions and coefficients use.
+    """The classes in the order that predictions and coefficients use: the one they are declared in.
+
+    Of two, the second is the positive one, in scores, coefficients, rates and every text. Where no
+    order is declared it is scikit-learn's: ascending.
 
     Of ``labels`` only the type counts where ``None`` declares the usual coding; their values are
     looked at only where ``"observed"`` declares them public.
@@ -57,8 +60,8 @@ def declared_classes(declared: Any, labels: NDArray[Any] | None = None) -> NDArr
         raise DeclarationError("classes must be a list of the possible labels.")
     if len({isinstance(label, str) for label in declared}) > 1:
         raise DeclarationError("classes mixes text and numbers. Declare labels of one kind.")
-    classes = np.unique(np.asarray(declared))
-    if len(classes) != len(declared):
+    classes = np.asarray(declared)
+    if len(np.unique(classes)) != len(declared):
         raise DeclarationError("classes names a label twice.")
     return _at_least_two(classes)
 
@@ -74,11 +77,10 @@ def schema_classes(declared: Any, schema: Schema) -> list[Any]:
     classes = list(schema.classes)
     if declared is None:
         return classes
-    if isinstance(declared, str) or (
-        declared_classes(declared).tolist() != declared_classes(classes).tolist()
-    ):
+    if isinstance(declared, str) or declared_classes(declared).tolist() != classes:
         raise DeclarationError(
-            "The model's classes are not the schema's. Leave classes= away: the schema names them."
+            "The model's classes are not the schema's, in its order. Leave classes= away: the "
+            "schema names them, and of two the second is the positive one."
         )
     return classes
 
@@ -121,7 +123,8 @@ def encode_labels(labels: Any, classes: NDArray[Any]) -> Any:
     if isinstance(labels, StreamedLabels):  # whose rows have a declared class each
         return labels.among(encode_labels(labels.classes, classes))
     try:
-        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        order = np.argsort(classes)
+        codes = order[np.searchsorted(classes, labels, sorter=order).clip(max=len(classes) - 1)]
         known = bool(np.all(classes[codes] == labels))
     except TypeError:  # labels that cannot be compared with the classes
         known = False

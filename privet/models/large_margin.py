@@ -82,8 +82,9 @@ class LargeMarginGaussian(PrivateLinearClassifier):
     norm_bound : float, default 1.0
         Rows are clipped to this Euclidean norm before products are taken.
     classes : list, None or "observed", default None
-        Every possible label. None declares booleans, or numbers that are 0 or 1; "observed" reads
-        them from y and thereby declares the observed set public.
+        Every possible label; of two, the second is the positive one, whatever the alphabet says.
+        None declares booleans, or numbers that are 0 or 1; "observed" reads them from y and thereby
+        declares the observed set public.
     class_weight : dict or None, default None
         Public weights per class; the noise pays for the largest.
     standardize : None or "private", default None

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from privet._types import Array
 from privet.errors import DeclarationError, MissingExtra
 from privet.models.featured import FeaturedModel
+from privet.models.inputs import encode_labels
 from privet.models.standardize import TINY
 from privet.rows.ball import in_ball
 
@@ -299,7 +300,7 @@ def plot_ellipses(model: FeaturedModel, ax: Any = None, reach: float | None = No
 def _regions(model: FeaturedModel, axes: Any, ticks: list[Array], colors: Array) -> None:
     first, second = np.meshgrid(*ticks)
     labels = model.predict(np.stack([first.ravel(), second.ravel()], axis=1))
-    index = np.searchsorted(model.classes_, labels).reshape(first.shape)
+    index = encode_labels(labels, model.classes_).reshape(first.shape)
     axes.imshow(
         colors[index][..., :3] * 0.28 + 0.72,
         extent=(ticks[0][0], ticks[0][-1], ticks[1][0], ticks[1][-1]),

@@ -116,7 +116,7 @@ def _parameters(model: FeaturedModel) -> dict[str, Any]:
     if "domain" in values:
         values["domain"] = as_domain(values["domain"])
     if "center" in values:
-        values["center"] = plain_center(values["center"])
+        values["center"] = plain_center(values["center"], model.classes)
         values["public_rows"] = told_rows(values["public_rows"])
     if values.get("class_weight") is not None:
         values["class_weight"] = [

@@ -19,8 +19,12 @@ from privet.errors import DeclarationError
 from privet.losses.multiclass import sum_zero_basis
 
 
-def declared_center(center: Any) -> tuple[Array, Array]:
-    """Coefficients (rows, columns) and offsets (rows,) of a model or of a pair."""
+def declared_center(center: Any, classes: Any) -> tuple[Array, Array]:
+    """Coefficients (rows, columns) and offsets (rows,) of a model or of a pair.
+
+    A model with the same classes in another order is brought into the order in which ``classes``
+    declares them, ascending where it declares none. A pair is taken to be in that order.
+    """
     guarantee = getattr(center, "guarantee_", None)
     if guarantee is not None and not guarantee.private:
         raise DeclarationError(
@@ -50,20 +54,35 @@ def declared_center(center: Any) -> tuple[Array, Array]:
         )
     if not (np.isfinite(coef).all() and np.isfinite(offsets).all()):
         raise DeclarationError("center must hold finite numbers.")
+    theirs = np.asarray(getattr(center, "classes_", ())).tolist()
+    ascending = classes is None or isinstance(classes, str)
+    places = _places(theirs, sorted(theirs) if ascending else list(classes))
+    if len(coef) == 1 and places == [1, 0]:  # one score: it was about the other class
+        return -coef, -offsets
+    if len(coef) == len(places):
+        return coef[places], offsets[places]
     return coef, offsets
 
 
-def plain_center(center: Any) -> list[Any] | None:
+def _places(theirs: list[Any], ours: list[Any]) -> list[int]:
+    """Where each of our classes is among theirs; nothing where they are other classes."""
+    same = len(theirs) == len(ours) and all(label in theirs for label in ours)
+    return [theirs.index(label) for label in ours] if same else []
+
+
+def plain_center(center: Any, classes: Any) -> list[Any] | None:
     """As nested lists, for files."""
-    return None if center is None else [part.tolist() for part in declared_center(center)]
+    return None if center is None else [part.tolist() for part in declared_center(center, classes)]
 
 
-def center_vector(center: Any, columns: int, classes: int, constant: float | None) -> Array:
-    """The center as one vector of parameters.
+def center_vector(
+    pair: tuple[Array, Array], columns: int, classes: int, constant: float | None
+) -> Array:
+    """A center's coefficients and offsets as one vector of parameters.
 
     ``constant`` is the column behind the intercept, None where the model has none.
     """
-    coef, offsets = declared_center(center)
+    coef, offsets = pair
     wanted = 1 if classes == 2 else classes
     if coef.shape != (wanted, columns):
         raise DeclarationError(

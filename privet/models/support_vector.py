@@ -61,8 +61,9 @@ class LinearSVC(PrivateLinearClassifier):
         A public map of rows with ``columns``, ``norm`` and ``__call__``, made without the rows: a
         fitted ``RandomFourierFeatures`` or ``PublicNystroem``, for example. None: the columns.
     classes : list, None or "observed", default None
-        Every possible label. None declares booleans, or numbers that are 0 or 1; "observed" reads
-        them from y and thereby declares the observed set public.
+        Every possible label; of two, the second is the positive one, whatever the alphabet says.
+        None declares booleans, or numbers that are 0 or 1; "observed" reads them from y and thereby
+        declares the observed set public.
     class_weight : dict or None, default None
         Public weights per class; the noise pays for the largest.
     standardize : "auto", None, "private", "unit" or "whiten", default "auto"

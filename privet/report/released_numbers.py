@@ -149,7 +149,7 @@ class ReportedModel:
     def _factor(self) -> float:
         """From ``coef_`` to the numbers shown."""
         schema = self.schema if self.in_table_units else None
-        return self._sign * (1.0 if schema is None else schema.factor)
+        return 1.0 if schema is None else schema.factor
 
     @cached_property
     def coefficients(self) -> list[Coefficient]:
@@ -160,12 +160,12 @@ class ReportedModel:
         What stands for undeclared cells comes last: perhaps no row has one, and then its
         coefficient is noise alone.
         """
-        told = self._told()
+        effects = self._effects()
         found = [
             Coefficient(
                 self._name(row, column),
                 float(self.model.coef_[row, column]) * self._factor,
-                told=told[column].format(row) if told else "",
+                told=_told(effects[column], row) if effects else "",
                 rest=self.schema is not None and self.feature_names[column].endswith(f"={OTHER}"),
             )
             for row in range(len(self.model.coef_))
@@ -179,19 +179,10 @@ class ReportedModel:
         by_size = sorted(range(len(every)), key=lambda i: (every[i].rest, -abs(every[i].value)))
         return [every[i] for i in sorted(by_size[:count])]
 
-    def _told(self) -> list[_Told]:
+    def _effects(self) -> list[Effect]:
         if self.schema is None or not self.in_table_units:
             return []
-        effects = self.schema.explain(self.model.coef_, self.model.intercept_)[1:]
-        return [_Told(effect, self._sign) for effect in effects]
-
-    @property
-    def _sign(self) -> float:
-        """-1 where the model's second class is not the one that the schema names last."""
-        if self.schema is None or len(self.model.classes_) > 2 or self.model.predicts_numbers:
-            return 1.0
-        last = str((self.schema.classes or ("",))[-1])
-        return 1.0 if str(self.model.classes_[1]) == last else -1.0
+        return self.schema.explain(self.model.coef_, self.model.intercept_)[1:]
 
     @cached_property
     def feature_names(self) -> Sequence[str]:
@@ -209,7 +200,7 @@ class ReportedModel:
         kind = self._own.changed
         if len(self.model.classes_) > 2 or self.model.predicts_numbers:
             return kind
-        return f"{kind} of {self.model.classes_[1 if self._sign > 0 else 0]}"
+        return f"{kind} of {self.model.classes_[1]}"
 
     @property
     def target(self) -> str:
@@ -253,13 +244,6 @@ class Price:
     noise: ReleaseNoise
 
 
-@dataclass(frozen=True)
-class _Told:
-    effect: Effect
-    sign: float
-
-    def format(self, row: int) -> str:
-        """One score's change with its unit; nothing for a category, whose change says it all."""
-        if self.effect.middle is None:
-            return ""
-        return f"{self.sign * self.effect.changes[row]:+.3g} {self.effect.unit}"
+def _told(effect: Effect, row: int) -> str:
+    """One score's change with its unit; nothing for a category, whose change says it all."""
+    return "" if effect.middle is None else f"{effect.changes[row]:+.3g} {effect.unit}"

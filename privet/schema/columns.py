@@ -290,6 +290,7 @@ class Categorical(Column):
 class Label:
     """The column to predict and its declared classes: all text, all whole numbers or all booleans.
 
+    Of two classes the second is the positive one: scores, coefficients and rates speak of it.
     A row whose label is missing or not declared is not dropped, for that would change the public
     number of rows: it becomes constant, with zero features and the class ``missing`` (without it,
     the first one).
