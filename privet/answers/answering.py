@@ -30,6 +30,7 @@ from privet.features.objects import SuppliedKernel
 from privet.ledger import Ledger
 from privet.ledger.charge import Charge, check_ledger
 from privet.losses import margin_loss
+from privet.models.habits import RefusesHabits
 from privet.models.inputs import (
     declared_classes,
     encode_labels,
@@ -84,7 +85,7 @@ def budget_first(*former: str, **renamed: str) -> Callable[[Init], Init]:
     return understand
 
 
-class KernelAnswering(Displayed, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelAnswering(RefusesHabits, Displayed, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common contract of the interactive, semi-interactive and non-interactive models."""
 
     #: attributes that a fit sets; an earlier fit's are forgotten first

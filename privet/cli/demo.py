@@ -14,6 +14,7 @@ import typer
 
 from privet.cli.options import BudgetFlags, Force, command
 from privet.cli.printing import free_place, put, say, table, working
+from privet.errors import DeclarationError
 
 if TYPE_CHECKING:
     from privet._types import Array, Flags
@@ -56,6 +57,12 @@ def demo(
     budget = BudgetFlags(epsilon).budget()
     out.mkdir(parents=True, exist_ok=True)
     wanted = [name for name in FILES if study or not name.endswith(".png")]
+    there = [name for name in wanted if (out / name).exists()]
+    if there and not force:
+        raise DeclarationError(
+            f"The folder {str(out)!r} already holds {there[0]}. Name another folder with --out, or "
+            "add --force to replace the demo's files."
+        )
     for name in wanted:
         free_place(out / name, force=force)
     start = time.perf_counter()

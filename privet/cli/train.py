@@ -220,8 +220,8 @@ def show_released(
     columns = f"{d} encoded column{'' if d == 1 else 's'}"
     lines = [
         ("Released", f"{out}: {kind} on {columns}"),
-        ("Guarantee", str(guarantee)),
-        ("Theorem", guarantee.theorem),
+        ("Guarantee", guarantee.short),
+        ("Theorem", guarantee.theorem.partition(" (")[0]),  # its authors are in the statement
     ]
     if model.standardize in ("unit", "whiten"):
         lines.append(("Columns", PREPARED[model.standardize]))

@@ -23,6 +23,7 @@ from privet.mechanisms import MECHANISMS, TRAINERS, RidgeStatistics, Trainer
 from privet.mechanisms.trainer import NoiseChoice, ReleasedVector
 from privet.models.featured import Standardize
 from privet.models.fit import Fit
+from privet.models.habits import RefusesHabits
 from privet.models.informed import InformedModel
 from privet.models.inputs import table_shape
 from privet.models.model_display import Displayed
@@ -42,7 +43,7 @@ from privet.privacy.guarantee import Guarantee
 from privet.schema import Schema
 
 
-class PrivateLinearModel(Displayed, InformedModel):
+class PrivateLinearModel(RefusesHabits, Displayed, InformedModel):
     """A model whose scores are linear in the features or in a public map of them."""
 
     released_names: ClassVar[tuple[str, ...]] = (

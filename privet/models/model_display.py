@@ -51,7 +51,7 @@ class Displayed:
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text: str = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]
         guarantee = self.__dict__.get("guarantee_")
-        return text if guarantee is None else f"{text}\nreleased with {guarantee}"
+        return text if guarantee is None else f"{text}\nreleased with {guarantee.short}"
 
     def _repr_html_(self) -> str:
         """scikit-learn's diagram with the guarantee under it, for notebooks."""

@@ -125,6 +125,11 @@ class Guarantee:
         return str(self.budget) if self.private else "nothing: not private"
 
     @property
+    def short(self) -> str:
+        """How much is promised to whom, without the mechanism."""
+        return f"{self.promise} for {self.each}" if self.private else str(self)
+
+    @property
     def private(self) -> bool:
         """False where a seed or an unproved calibration voids the promise."""
         return self.event.private
@@ -137,7 +142,7 @@ class Guarantee:
     def __str__(self) -> str:
         if not self.private:
             return f"NOT PRIVATE: {self.event.why_not_private}."
-        return f"{self.budget} for {self.each}, by {self.mechanism}"
+        return f"{self.short}, by {self.mechanism}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for files."""

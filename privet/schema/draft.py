@@ -1,9 +1,10 @@
 """A first schema for a table, for a person to finish.
 
-From names and types alone every bound is left as a question. When asked, bounds and categories are
-proposed from the data; each is then marked ``from_data``, since a bound that was measured tells
-about the rows it was measured on. Removing the mark is a person's statement that the value could
-have been named without them.
+From names and types alone every bound is left as a question. A CSV file has no types: whether a
+column is drafted with bounds or with categories is read from its first rows, and the draft says so.
+When asked, bounds and categories are proposed from the data; each is then marked ``from_data``,
+since a bound that was measured tells about the rows it was measured on. Removing the mark is a
+person's statement that the value could have been named without them.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _MARKED = """\
 # or take it over as it is with from_data = "confirmed", which every statement will repeat.
 """
 _FILE = """\
-# How the CSV file is written. Numbers with a decimal comma need decimal = ","; without it they are
-# drafted as categories.
+# How the CSV file is written. A CSV file has no types: which columns are drafted with bounds and
+# which with categories was read from its first rows, so check it. Numbers with a decimal comma need
+# decimal = ","; without it they are drafted as categories.
 """
 _PERSON = """\
 # If a person may have several rows, name the column that says whose row it is:

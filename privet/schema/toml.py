@@ -51,6 +51,9 @@ Made = TypeVar("Made")
 LINE = 96
 #: of a file or a text: a hundred thousand codes with room to spare
 LARGEST = 8 * MEGABYTE
+#: what a draft asks, and how many open questions are named in one refusal
+ASKED = ("name", "low", "high", "classes", "categories", "column", "most_rows")
+MOST_NAMED = 20
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 #: what a statement of several lines is told by: texts, comments, brackets and ends of lines
 _TOKEN = re.compile(
@@ -101,8 +104,35 @@ def _parse(make: Callable[..., Made], text: str, source: str) -> Made:
     raise DeclarationError(f"{source}line {line}, column {column}: {problem}")
 
 
+def _refuse_unanswered(record: dict[str, Any]) -> None:
+    """Name every question that a draft left open, at once."""
+    tables: list[tuple[tuple[str, ...], Any]] = [
+        (("label",), record.get("label")),
+        (("person",), record.get("person")),
+    ]
+    columns = record.get("columns")
+    if isinstance(columns, dict):
+        tables += [(("columns", name), column) for name, column in columns.items()]
+    asked = [
+        (*path, key)
+        for path, table in tables
+        if isinstance(table, dict)
+        for key in ASKED
+        if table.get(key) in ("?", ["?"])
+    ]
+    if len(asked) > 1:
+        named = [".".join(path) for path in asked[:MOST_NAMED]]
+        more = f" and {len(asked) - MOST_NAMED} more" if len(asked) > MOST_NAMED else ""
+        raise Misdeclared(
+            f"{len(asked)} answers are still '?': {', '.join(named)}{more}. Fill in what you can "
+            "name without looking at the data.",
+            *asked[0],
+        )
+
+
 def _declared(record: dict[str, Any]) -> dict[str, Any]:
     """The fields of a schema."""
+    _refuse_unanswered(record)
     _refuse_unknown(record, ("rows", "file", "look", "label", "person", "columns"))
     return {
         "label": _label(record),

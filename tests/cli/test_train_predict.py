@@ -163,7 +163,7 @@ def test_probabilities_on_the_screen_and_in_parquet(people: Path, tmp_path: Path
 
     arguments = ("predict", people / "model.privet", people / "people.csv", "--probabilities")
     lines = run(*arguments).stdout.splitlines()
-    assert lines[0] == "prediction,probability of over 50k,probability of up to 50k"
+    assert lines[0] == "prediction,probability of up to 50k,probability of over 50k"
     assert all(abs(sum(map(float, line.split(",")[1:])) - 1) < 1e-5 for line in lines[1:])
     assert run(*arguments, "--out", tmp_path / "p.parquet").exit_code == 0
     table = parquet.read_table(tmp_path / "p.parquet")

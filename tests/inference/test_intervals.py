@@ -209,11 +209,11 @@ def test_a_schema_gives_the_tables_own_units(census: Any) -> None:
     schema, model, found = census
     told = schema.explain(model.coef_, model.intercept_)
     values = {effect.name.replace("=", ": "): effect.change for effect in told}
-    # told for the class that the schema names last, which the model sorts first
-    assert str(model.classes_[0]) == str(schema.label.classes[-1])
+    # told for the class that the schema names last, as the coefficients are
+    assert str(model.classes_[1]) == str(schema.label.classes[-1])
     assert found.named.target == f"log-odds of {schema.label.classes[-1]}"
     for name, estimate in zip(found.names, found.estimate, strict=True):
-        assert estimate == pytest.approx(-values[name], rel=1e-9)
+        assert estimate == pytest.approx(values[name], rel=1e-9)
     units = dict(zip(found.names, found.units, strict=True))
     assert any(unit for unit in units.values())
     assert "(baseline)" in found.names

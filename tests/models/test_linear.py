@@ -11,8 +11,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from privet import ZCDP, ApproxDP, LinearSVC, LogisticRegression, PureDP
+from privet import ZCDP, ApproxDP, HuberRegressor, LinearSVC, LogisticRegression, PureDP
 from privet.errors import DeclarationError, PrivetWarning, RegularizationRaised
+from privet.kernels import KernelSVC
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.row_wise import RowWise
 from privet.rows import checked_rows
@@ -250,3 +251,18 @@ def test_cloning_copies_declarations_only() -> None:
     copy = clone(model)
     assert copy.budget == 0.7
     assert not hasattr(copy, "coef_")
+
+
+@pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC, HuberRegressor, KernelSVC])
+@pytest.mark.parametrize(
+    ("habit", "instead"),
+    [("C", "regularization="), ("random_state", "insecure_seed="), ("delta", "budget=ApproxDP")],
+)
+def test_habits_are_answered_by_what_stands_in_their_place(
+    kind: Any, habit: str, instead: str
+) -> None:
+    with pytest.raises(TypeError, match=instead) as found:
+        kind(**{habit: 1.0})
+    assert f"{kind.__name__} has no parameter {habit!r}" in str(found.value)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        kind(colour=1)

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +48,7 @@ def test_a_draft_that_was_filled_in_is_a_schema(tmp_path: Path) -> None:
 
 def test_without_a_label_its_name_is_asked_for(tmp_path: Path) -> None:
     text = draft(CONTAINERS["csv_file"](TABLE, tmp_path))
-    with pytest.raises(DeclarationError, match="name is still"):
+    with pytest.raises(DeclarationError, match=r"label\.name, label\.classes"):
         Schema.from_toml(text)
 
 
@@ -105,3 +106,17 @@ def test_a_draft_of_anything_can_be_parsed(table: dict[str, list[Any]]) -> None:
     pd = pytest.importorskip("pandas")
     for from_data in (False, True):
         tomllib.loads(draft(pd.DataFrame(table), from_data=from_data))
+
+
+def test_every_open_question_is_named_at_once() -> None:
+    text = draft(pd.DataFrame({"age": [1.5], "ward": ["A"], "ill": ["no"]}), "ill")
+    with pytest.raises(DeclarationError, match="4 answers") as found:
+        Schema.from_toml(text)
+    for name in ("label.classes", "columns.age.low", "columns.age.high", "columns.ward.categories"):
+        assert name in str(found.value)
+
+
+def test_a_csv_draft_says_that_cells_told_the_types(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,ward\n1,A\n")
+    assert "was read from its first rows" in draft(tmp_path / "people.csv")
+    assert "first rows" not in draft(pd.DataFrame({"age": [1], "ward": ["A"]}))
