@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Two test workers must not each start a thread per core for linear algebra.
-ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Two test workers must not each start a thread per core for linear algebra. Hundreds of processes are
+# started: each would compile the package anew where the environment says that bytecode is not kept.
+ONE_THREAD := env -u PYTHONDONTWRITEBYTECODE \
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= auto
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -43,7 +45,7 @@ test-spark: $(VENV)/.dev
 
 # Servers, killed workers and made-up requests: a few minutes.
 test-service: $(VENV)/.dev
-	@PRIVET_TEST_SERVICE=1 $(ONE_THREAD) $(BIN)/python -m pytest -rs tests/service tests/handover
+	@$(ONE_THREAD) PRIVET_TEST_SERVICE=1 $(BIN)/python -m pytest -rs tests/service tests/handover
 
 # Never an error, and at most a minute: where apt, its archive or the right to install is missing, the
 # tests with a browser are skipped by name. What may hang is the network, so only that is cut off; an

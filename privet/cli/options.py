@@ -9,6 +9,7 @@ A group is a frozen dataclass whose fields are flags. A command takes it as one 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,11 +63,8 @@ def ungrouped(function: Callable[..., None]) -> Callable[..., None]:
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(function).parameters.values():
         kind = groups.get(parameter.name)
-        if kind is None:
-            flags = [(parameter.name, parameter.default, hints[parameter.name])]
-        else:
-            kinds = get_type_hints(kind, include_extras=True)
-            flags = [(each.name, each.default, kinds[each.name]) for each in _fields(kind)]
+        alone = ((parameter.name, parameter.default, hints[parameter.name]),)
+        flags = alone if kind is None else _flags(kind)
         parameters += [
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
@@ -82,6 +80,13 @@ def ungrouped(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+@functools.cache  # several commands share a group, and reading its hints takes a millisecond
+def _flags(kind: Any) -> tuple[tuple[str, Any, Any], ...]:
+    """Name, default and type of each flag of a group."""
+    kinds = get_type_hints(kind, include_extras=True)
+    return tuple((each.name, each.default, kinds[each.name]) for each in _fields(kind))
 
 
 def _fields(kind: Any) -> tuple[dataclasses.Field[Any], ...]:

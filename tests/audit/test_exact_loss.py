@@ -42,9 +42,9 @@ NUMBER_LOSSES: tuple[Loss, ...] = (
     OwnLoss(huber(0.5), -1.0, 1.0),
 )
 CLASS_LOSSES = (
-    *(Softmax(classes) for classes in (2, 3, 7)),
-    *(JointHuber(classes) for classes in (2, 3, 7)),
-    *(JointHuber(classes, lifted=True) for classes in (2, 3, 7)),
+    *(Softmax(classes) for classes in (2, 3, 5)),
+    *(JointHuber(classes) for classes in (2, 3, 5)),
+    *(JointHuber(classes, lifted=True) for classes in (2, 3, 5)),
 )
 
 

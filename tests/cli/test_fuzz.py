@@ -15,7 +15,7 @@ from tests.cli.people import ROWS, run
 from tests.fuzz import in_bytes, mutated
 
 #: of each of the nine kinds of files
-EACH = 300
+EACH = 200
 #: address space, of which the libraries take about half before the first file is read
 MEMORY = 3 << 30
 CHILD = f"""
@@ -59,7 +59,7 @@ def test_the_command_line_ends_with_0_1_or_2_and_without_a_traceback(
         ("ledger", "show", places["m.privet"]),
     ]
     config = f'rows = {ROWS}\ncolumns = 9\nepsilon = 1.0\nmodel = "svm"\n'.encode()
-    for _ in range(60):
+    for _ in range(30):
         intact = dice.random() < 0.3
         places["m.privet"].write_bytes(model if intact else mutated("model", model, dice))
         places["s.toml"].write_bytes(in_bytes(schema, dice))

@@ -36,7 +36,7 @@ def told_by(module: str, *arguments: str, namespace: Sequence[str] = ()) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(("backend", "kills"), [("sqlite", 200), ("postgres", 40)])
+@pytest.mark.parametrize(("backend", "kills"), [("sqlite", 100), ("postgres", 40)])
 def test_14_kill_9_loses_nothing_and_gains_nothing(
     backend: str, kills: int, request: pytest.FixtureRequest
 ) -> None:
