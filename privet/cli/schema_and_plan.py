@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from privet._model_names import NUMBERS
 from privet.cli.config import Config
 from privet.cli.model_flags import ModelFlags, NoiseFlags
 from privet.cli.options import (
@@ -22,7 +23,6 @@ from privet.cli.reading import FileFlags, looked, open_noting_separator
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
-    from privet.planning import Plan
     from privet.schema import Column, Schema
 
 
@@ -206,6 +206,10 @@ def plan(
         float | None,
         typer.Option(help="Also the features and rows of a kernel model within this excess."),
     ] = None,
+    error: Annotated[
+        float | None,
+        typer.Option(help="Of a regression: also rows and budget at which noise adds this much."),
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw noise and risk against the rows (png, svg, pdf).")
     ] = None,
@@ -225,15 +229,17 @@ def plan(
     options = {"budget": budget.budget(), **noise.options()}
     if picture is not None:
         free_place(picture, force=force)
-    model.refuse_numbers("plan")
+    _check_number(model, schema, (loss, kernel, picture), error)
     model, more = _with_loss(model, loss)
     size = (required(rows, "--rows"), columns, classes)
     found, group = _planned(model, size, schema, options | more)
     if picture is not None:
         put(picture, lambda name: found.plot(name, over=over), force=force)
     sizes = None if kernel is None else found.kernel_needed(kernel)
+    needed = {} if error is None else _needed(found, error)
     if json:
-        as_json(_finite(found.to_dict() | ({} if sizes is None else {"kernel": asdict(sizes)})))
+        kernels = {} if sizes is None else {"kernel": asdict(sizes)}
+        as_json(_finite(found.to_dict() | kernels | needed))
         return
     if group > 1:
         from privet.statement import in_words
@@ -244,10 +250,37 @@ def plan(
             "What follows is about the fit, and there budget and attacker are those of one row.\n"
         )
     say(str(found))
+    for name, value in needed.items():
+        say(
+            f"{name.replace('_', ' ').capitalize()}: {'none is enough' if value is None else value}"
+        )
     if sizes is not None:
         say(f"\nKernel model\n{sizes}")
     if picture is not None:
         say(f"\nPicture: {picture}")
+
+
+def _check_number(
+    model: ModelFlags, schema: Path | None, others: tuple[Any, ...], error: float | None
+) -> None:
+    """A regression is planned for a schema, which has the target's bounds."""
+    if model.model not in NUMBERS:
+        if error is not None:
+            raise typer.BadParameter("--error is for regressions: --model linear, huber, poisson.")
+        return
+    if schema is None:
+        raise typer.BadParameter("a regression is planned with --schema, which bounds its target.")
+    if any(flag is not None for flag in others):
+        raise typer.BadParameter("--loss, --kernel and --picture are for classifiers.")
+
+
+def _needed(found: Any, error: float) -> dict[str, Any]:
+    """Rows, and the budget's amount, at which noise adds at most ``error``."""
+    amount = found.budget_needed(error)
+    return {
+        "rows_needed": found.rows_needed(error),
+        f"{found.declared.budget.amount_name}_needed": None if amount is None else round(amount, 6),
+    }
 
 
 def _with_loss(model: ModelFlags, loss: str | None) -> tuple[ModelFlags, dict[str, Any]]:
@@ -272,7 +305,7 @@ def _planned(
     size: tuple[int, int | None, int],
     schema: Path | None,
     options: dict[str, Any],
-) -> tuple[Plan, int]:
+) -> tuple[Any, int]:
     """The plan, and how many rows a person may have: from the flags, or as ``train`` would fit."""
     from privet.models.raw_tables import for_schema, prepared_for
     from privet.planning import plan as make

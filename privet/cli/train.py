@@ -228,8 +228,7 @@ def show_released(
     if seconds is not None:
         most = "" if memory is None else f", at most {memory / 2**20:,.0f} MB of memory"
         lines.append(("Time", f"{seconds:.1f} s{most}"))
-    after = "verify" if hasattr(model, "target_bounds") else "report"  # which pictures classes
-    facts([*lines, ("Next", f"privet statement {out}"), ("", f"privet {after} {out}")])
+    facts([*lines, ("Next", f"privet statement {out}"), ("", f"privet report {out}")])
 
 
 def peak_memory() -> int | None:

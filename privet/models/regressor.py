@@ -208,6 +208,17 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
         return float(low / 2.0 + high / 2.0)
 
     @property
+    def target_unit(self) -> float:
+        """What one unit of the loss's score is in the target's units."""
+        return self._unit()
+
+    @property
+    def target_ends(self) -> tuple[float, float]:
+        """The declared bounds of the target."""
+        low, high = self._interval()
+        return float(low), float(high)
+
+    @property
     def changed_words(self) -> str:
         """What a coefficient is a change of."""
         return "prediction"

@@ -6,6 +6,7 @@ expect roughly. It reads no data, so it costs nothing and may be asked as often 
 """
 
 from privet.planning.plans import Plan, plan
+from privet.planning.regression_plans import RegressionPlan
 from privet.planning.rows_needed import RowsNeeded
 
-__all__ = ["Plan", "RowsNeeded", "plan"]
+__all__ = ["Plan", "RegressionPlan", "RowsNeeded", "plan"]

@@ -120,6 +120,8 @@ def named_classes(model: PrivateLinearClassifier) -> NDArray[Any] | None:
     """The classes that an estimator names, also by their weights; None where it names none."""
     from privet.models.inputs import declared_classes
 
+    if model.predicts_numbers:
+        return None
     if model.classes is not None and not isinstance(model.classes, str):
         return declared_classes(model.classes)
     return None if not model.class_weight else declared_classes(list(model.class_weight))

@@ -17,6 +17,7 @@ from privet.planning.kernel_plans import (
     kernel_needed,
 )
 from privet.planning.numbers import Declaration, PlanNumbers, named_classes
+from privet.planning.regression_plans import regression_plan
 from privet.planning.rows_needed import RowsNeeded, rows_needed
 
 if TYPE_CHECKING:
@@ -186,14 +187,14 @@ def plan(
     d: int,
     classes: int | None = None,
     **keywords: Any,
-) -> Plan:
+) -> Any:
     """Say what a private fit will be like, from public numbers alone; nothing is read or spent.
 
     Parameters
     ----------
     model : estimator, optional
         What would be fitted: ``LogisticRegression``, ``LinearSVC``, ``LargeMarginGaussian``,
-        ``KernelLogisticRegression`` or ``KernelSVC``. It is not changed.
+        ``KernelLogisticRegression``, ``KernelSVC`` or a regression. It is not changed.
     n, d : int
         Rows and feature columns of the table.
     classes : int, default 2
@@ -204,7 +205,7 @@ def plan(
 
     Returns
     -------
-    Plan
+    Plan or RegressionPlan
 
     Examples
     --------
@@ -212,6 +213,9 @@ def plan(
     >>> plan(LogisticRegression(budget=1.0), n=20_000, d=10).verdict
     'comfortable'
     >>> plan(n=20_000, d=10, budget=1.0).verdict
+    'comfortable'
+    >>> from privet import HuberRegressor
+    >>> plan(HuberRegressor(1.0, target_bounds=(0, 60)), n=20_000, d=10).verdict
     'comfortable'
     """
     if model is None:
@@ -221,7 +225,10 @@ def plan(
             f"Declare {', '.join(sorted(keywords))} in the estimator; beside it a plan takes n, d "
             "and classes."
         )
-    return _made(Declaration(_plannable(model), n, d, _count(model, classes)))
+    plannable = _plannable(model)
+    if plannable.predicts_numbers:
+        return regression_plan(Declaration(plannable, n, d, 2))
+    return _made(Declaration(plannable, n, d, _count(model, classes)))
 
 
 def linear_model(budget: Any, loss: Any = "logistic", h: float = 0.5, **options: Any) -> Any:
@@ -237,18 +244,13 @@ def linear_model(budget: Any, loss: Any = "logistic", h: float = 0.5, **options:
     return LinearSVC(budget, loss=loss, h=h, **options)
 
 
-def _plannable(model: object) -> PrivateLinearClassifier:
+def _plannable(model: object) -> Any:
     from sklearn.base import clone
 
     from privet.models import PrivateLinearClassifier, PrivateLinearRegressor
 
-    if isinstance(model, PrivateLinearRegressor):
-        raise DeclarationError(
-            f"Plans are for classifiers, and {type(model).__name__} is a regression: there is no "
-            "plan for it yet; see docs/regression.md."
-        )
-    if isinstance(model, PrivateLinearClassifier):
-        copy: PrivateLinearClassifier = clone(model)  # what changes later is not planned
+    if isinstance(model, PrivateLinearClassifier | PrivateLinearRegressor):
+        copy: Any = clone(model)  # what changes later is not planned
         return copy
     name = model.__name__ if isinstance(model, type) else type(model).__name__
     raise DeclarationError(

@@ -67,13 +67,35 @@ def test_train_and_predict(folder: Path, model: str, flags: list[str]) -> None:
 
 def test_what_is_for_classifiers_says_so(folder: Path) -> None:
     told = train(folder, "linear", "--mu", "1")
-    assert f"privet verify {folder / 'linear'}" in told.stdout.replace("\n", "")
-    assert "privet report" not in told.stdout
+    assert f"privet report {folder / 'linear'}" in told.stdout.replace("\n", "")
     size = ("--rows", "1000", "--columns", "3", "--epsilon", "1")
-    misused(run("plan", *size, "--model", "huber"), "for classifiers", "docs/regression.md")
+    misused(run("plan", *size, "--model", "huber"), "--schema")
+    misused(run("plan", *size, "--error", "1"), "for regressions")
+    named = ("--rows", "1000", "--schema", folder / "schema.toml", "--epsilon", "1")
+    misused(run("plan", *named, "--model", "huber", "--kernel", ".1"), "for classifiers")
     misused(run("tune", "--epsilon", "1", "--model", "poisson"), "privet tune is for classifiers")
     export = run("export", folder / "linear", "--to", "sklearn", "--out", folder / "plain")
     refused(export, "linear classifiers", "MLflow")
+
+
+def test_a_plan_and_a_report_are_in_the_units_of_the_target(folder: Path) -> None:
+    named = ("--rows", "1500", "--schema", folder / "schema.toml", "--rho", "0.5")
+    told = run("plan", *named, "--model", "huber", "--error", "0.5")
+    assert told.exit_code == 0, told.output
+    assert "a target from 0 to 30" in told.output
+    assert "Rho needed: " in told.output
+    found = json.loads(run("plan", *named, "--model", "huber", "--error", "0.5", "--json").stdout)
+    assert found["rows_needed"] > 0
+    train(folder, "huber", "--rho", "0.5")
+    table, out = folder / "people.csv", folder / "e.json"
+    flags = ("--rho", "0.5", "--measure", "residuals", "--other-rows", "--no-look")
+    assert run("evaluate", folder / "huber", table, *flags, "--out", out).exit_code == 0
+    page = folder / "page.html"
+    made = run("report", folder / "huber", "--evaluation", out, "--out", page)
+    assert made.exit_code == 0, made.output
+    assert "Histogram of the residuals" in page.read_text()
+    assert "declared from 0 to 30" in page.read_text()
+    assert run("verify", out).exit_code == 0
 
 
 def test_intervals_are_in_the_units_of_the_target(folder: Path) -> None:
