@@ -99,14 +99,6 @@ class ModelFlags:
         """The model, not yet fitted; ``classes`` are the schema's labels, None without a schema."""
         return model_class(self.model)(**self._given(classes), **more)
 
-    def refuse_numbers(self, name: str) -> None:
-        """The command is for classifiers."""
-        if self.model in NUMBERS:
-            raise typer.BadParameter(
-                f"privet {name} is for classifiers, and {self.model} is a regression; see "
-                "docs/regression.md."
-            )
-
     def _released(self, path: Path) -> Any:
         """The released model that the flag names."""
         from privet.store import load

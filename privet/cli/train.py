@@ -117,7 +117,6 @@ def tune(
     down before anybody looked at the rows. Where only the regularization is in question, the
     default rule of `privet train` costs nothing and is usually better.
     """
-    model.refuse_numbers("tune")
     options = {"budget": budget.budget(), **account.options()}
     if public is not None:
         options["validation"] = public

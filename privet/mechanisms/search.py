@@ -269,6 +269,8 @@ class RandomStopping(_Search):
         if not self.budget.allows_gaussian:
             return by_pure
         rho = run_rho(self.budget, law)
+        if rho <= 0.0:  # no Renyi curve keeps a mu
+            return by_pure
         # spherical Laplace noise grows with the number of parameters, Gaussian with its root
         if self.parameters < pure.epsilon**2 / (2.0 * rho):
             return by_pure

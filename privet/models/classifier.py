@@ -20,6 +20,7 @@ from privet.models.fit import Fit
 from privet.models.inputs import (
     class_weights,
     declared_classes,
+    encode_labels,
     schema_classes,
     told_classes,
 )
@@ -69,6 +70,31 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         if isinstance(classes, int):
             return classes, None
         return len(classes), class_weights(self.class_weight, classes)
+
+    def label_parameters(self, labels: NDArray[Any]) -> dict[str, Any]:
+        """The classes, as a parameter of a copy.
+
+        Parameters
+        ----------
+        labels : array
+            The labels, which are looked at only where no classes are declared.
+
+        Returns
+        -------
+        dict
+            For ``set_params``.
+        """
+        return {"classes": declared_classes(self.classes, labels).tolist()}
+
+    def refuse_undeclared(self, labels: NDArray[Any]) -> None:
+        """Refuse labels that are not among the declared classes.
+
+        Parameters
+        ----------
+        labels : array
+            The labels.
+        """
+        encode_labels(labels, declared_classes(self.classes, labels))
 
     def _schema_label(self, schema: Schema) -> dict[str, Any]:
         return {"classes": schema_classes(self.classes, schema)}

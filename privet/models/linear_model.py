@@ -74,6 +74,33 @@ class PrivateLinearModel(RefusesHabits, Displayed, InformedModel):
     def _loss(self, n_classes: int) -> Loss:
         """The loss for this many classes."""
 
+    def label_parameters(self, labels: NDArray[Any]) -> dict[str, Any]:
+        """What is declared of the labels, as parameters of a copy; of a number nothing is left.
+
+        Parameters
+        ----------
+        labels : array
+            The labels, which are looked at only where nothing is declared of them.
+
+        Returns
+        -------
+        dict
+            For ``set_params``.
+        """
+        return {}
+
+    def refuse_undeclared(self, labels: NDArray[Any]) -> None:
+        """Refuse labels that were not declared; a number outside its bounds is clipped.
+
+        Parameters
+        ----------
+        labels : array
+            The labels.
+        """
+
+    def refuse_unscored(self) -> None:
+        """Refuse a model whose predictions cannot be compared with labels; most can."""
+
     def _described_loss(self, n_classes: int) -> Loss:
         """The loss as a released model tells of it; nothing is fitted with it."""
         return self._loss(n_classes)

@@ -246,6 +246,14 @@ class PrivateERM(PrivateLinearRegressor):
         """And start at zero."""
         return 0.0
 
+    def refuse_unscored(self) -> None:
+        """Refuse several scores, which make no prediction."""
+        if self._own().scores > 1:
+            raise DeclarationError(
+                "A loss of several scores has no single prediction, which a search could compare "
+                "with targets. Fit it without a search."
+            )
+
     @property
     def changed_words(self) -> str:
         """What a coefficient is a change of."""

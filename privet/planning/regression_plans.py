@@ -116,7 +116,7 @@ class RegressionPlan:
     @property
     def unit(self) -> float:
         """What one unit of a score is in the target's units."""
-        return self.declared.model.target_unit
+        return float(self.declared.model.target_unit)
 
     @cached_property
     def _curvature(self) -> float:

@@ -21,11 +21,14 @@ from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.models import PrivateLinearClassifier, PrivateLinearRegressor
 from privet.rows.chunks import Chunk
 from privet.rows.streamed import StreamedTable
+from privet.tuning.bounded_errors import bounded_error
 
 #: Parameters of the estimator by name.
 Candidate = dict[str, Any]
 #: What the search itself decides: a candidate must not.
-DECIDED = ("budget", "ledger", "dataset", "insecure_seed", "classes")
+DECIDED = ("budget", "ledger", "dataset", "insecure_seed", "classes", "target_bounds")
+#: What a search may choose among.
+Tuned = PrivateLinearClassifier | PrivateLinearRegressor
 
 #: Parameters that bend rows out of a domain that the estimator has: such a candidate has none.
 BALL = frozenset({"norm_bound", "features", "standardize"})
@@ -37,12 +40,7 @@ class TuningAdvice(PrivetWarning):
 
 def checked_candidates(estimator: object, candidates: Any) -> list[Candidate]:
     """The candidates as a list of dictionaries, refused unless each fits the estimator."""
-    if isinstance(estimator, PrivateLinearRegressor):
-        raise DeclarationError(
-            f"Searches are for classifiers, and {type(estimator).__name__} is a regression; see "
-            "docs/regression.md. Its default regularization costs nothing."
-        )
-    if not isinstance(estimator, PrivateLinearClassifier):
+    if not isinstance(estimator, PrivateLinearClassifier | PrivateLinearRegressor):
         raise DeclarationError(
             "estimator must be a Privet model, for example LogisticRegression(): the price of a "
             "search is known for those alone."
@@ -102,22 +100,21 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
                 yield inner
 
 
-def model_for(
-    estimator: PrivateLinearClassifier, candidate: Mapping[str, Any], **decided: Any
-) -> PrivateLinearClassifier:
+def model_for(estimator: Tuned, candidate: Mapping[str, Any], **decided: Any) -> Tuned:
     """A fresh model with the candidate's parameters and what the search decides."""
-    made: PrivateLinearClassifier = clone(estimator)
+    made: Tuned = clone(estimator)
     if made.takes_domain and "domain" not in candidate and not BALL.isdisjoint(candidate):
         made.set_params(domain=None)
     made.set_params(**{**candidate, "ledger": None, "dataset": None, **decided})
     return made
 
 
-def refuse_unproved(model: PrivateLinearClassifier, x: Any, y: Any) -> None:
+def refuse_unproved(model: Tuned, x: Any, y: Any) -> None:
     """Refuse, uncharged, what the fit would refuse, and a calibration that is not private.
 
     Whether a paper's calibration is covered depends on the rows and the budget of this very fit.
     """
+    model.refuse_unscored()
     event = model.prepare(x, y).event
     if not event.private and model.insecure_seed is None:
         raise DeclarationError(
@@ -147,7 +144,7 @@ def advise(candidates: Sequence[Candidate]) -> None:
         )
 
 
-def released_fit(model: PrivateLinearClassifier, x: Any, y: Any) -> PrivateLinearClassifier:
+def released_fit(model: Tuned, x: Any, y: Any) -> Tuned:
     """A candidate's own release, which the search has paid for; told to nobody.
 
     It was said once, before the first fit. A line for each fit would also tell how many there
@@ -160,8 +157,10 @@ def released_fit(model: PrivateLinearClassifier, x: Any, y: Any) -> PrivateLinea
     return fitted
 
 
-def mistakes(model: PrivateLinearClassifier, x: Any, y: Any) -> int:
-    """Wrong predictions: one row changes it by one at most."""
+def mistakes(model: Tuned, x: Any, y: Any) -> int:
+    """Wrong predictions, or the bounded error of numbers: one row changes it by one at most."""
+    if isinstance(model, PrivateLinearRegressor):
+        return bounded_error(model, x, y)
     if isinstance(x, StreamedTable):
         return sum(x.source.each(ChunkMistakes(model, y.classes)))
     return int((model.predict(x) != np.asarray(y)).sum())

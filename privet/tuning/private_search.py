@@ -17,7 +17,8 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,9 +26,7 @@ from privet._types import Array
 from privet.ledger.charge import Charge, check_ledger
 from privet.ledger.ledger import Ledger
 from privet.mechanisms.search import Index, SearchDesign
-from privet.models import PrivateLinearClassifier
 from privet.models.digest import model_digest
-from privet.models.inputs import declared_classes, encode_labels
 from privet.models.raw_tables import encoded
 from privet.models.row_wise import refuse_charge, why_not_covered
 from privet.privacy import Budget, as_budget
@@ -37,6 +36,7 @@ from privet.schema import Schema
 from privet.schema.tables import is_table
 from privet.tuning.candidates import (
     Candidate,
+    Tuned,
     advise,
     checked_candidates,
     model_for,
@@ -66,7 +66,7 @@ class SearchRows:
 
     x: Any
     y: NDArray[Any]
-    classes: list[Any]
+    decided: dict[str, Any]  # what the search declares of the labels in each model
 
     @property
     def n(self) -> int:
@@ -87,14 +87,14 @@ class Chosen:
     """What a search releases."""
 
     index: int
-    model: PrivateLinearClassifier
+    model: Tuned
     score: float | None = None
 
 
-class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: ignore[misc]
+class PrivateSearch(BaseEstimator, Generic[Design]):  # type: ignore[misc]
     """Common contract of the searches; see ``PartitionSearch`` and its siblings."""
 
-    best_estimator_: PrivateLinearClassifier
+    best_estimator_: Tuned
     best_params_: Candidate
     best_index_: int
     best_score_: float
@@ -103,7 +103,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
 
     def __init__(
         self,
-        estimator: PrivateLinearClassifier,
+        estimator: Tuned,
         candidates: Sequence[Candidate],
         budget: Budget | float,
         ledger: Ledger | None,
@@ -171,13 +171,12 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         event = design.event
         if self.ledger is not None and self.dataset is not None:
             self.ledger.require(self.dataset, event)
-        classes = declared_classes(self.estimator.classes, labels)
-        rows = SearchRows(data, labels, classes.tolist())
+        rows = SearchRows(data, labels, self.estimator.label_parameters(labels))
         self._check_candidates(rows, design, candidates)
         advise(candidates)
         charge = Charge(self.ledger, self.dataset, event, forget=self._forget)
         with charge:
-            encode_labels(labels, classes)  # an undeclared label is refused wherever its row is
+            first.refuse_undeclared(labels)  # wherever its row is
             first.report_clipped(data)
             chosen = self._search(rows, design, candidates, source(self.insecure_seed))
             self._publish(chosen, design, candidates, first)
@@ -213,7 +212,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         public = is_table(held) and not (isinstance(held, str) and held == "auto")
         return {"estimator": estimator} | ({"validation": encoded(schema, held)} if public else {})
 
-    def schema_carriers(self) -> tuple[PrivateSearch[Design], PrivateLinearClassifier]:
+    def schema_carriers(self) -> tuple[PrivateSearch[Design], Tuned]:
         """Who carries the schema: the search and its best model have one guarantee.
 
         Returns
@@ -228,7 +227,7 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         chosen: Chosen,
         design: Design,
         candidates: Sequence[Candidate],
-        first: PrivateLinearClassifier,
+        first: Tuned,
     ) -> None:
         model = chosen.model
         assumptions = (*model.guarantee_.assumptions, f"the list of {len(candidates)} candidates")
@@ -250,9 +249,9 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         if chosen.score is not None:
             self.best_score_ = chosen.score
 
-    def _shape(self, data: Any, n: int, first: PrivateLinearClassifier) -> SearchShape:
+    def _shape(self, data: Any, n: int, first: Tuned) -> SearchShape:
         columns = data.shape[1] if getattr(data, "ndim", 1) == 2 else 0
-        declared = self.estimator.classes
+        declared = getattr(self.estimator, "classes", None)  # a number has one score
         scores = 1 if declared is None or isinstance(declared, str) else len(declared) - 1
         return SearchShape(n, first.planned_columns(n, columns) * max(scores, 1))
 
@@ -263,14 +262,14 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
 
     def _models(
         self, rows: SearchRows, chosen: Sequence[Candidate], budgets: Sequence[Budget]
-    ) -> list[PrivateLinearClassifier]:
+    ) -> list[Tuned]:
         """Unfitted models; a seed, in studies, gives each its own noise."""
         return [
             model_for(
                 self.estimator,
                 candidate,
                 budget=budget,
-                classes=rows.classes,
+                **rows.decided,
                 insecure_seed=None if self.insecure_seed is None else self.insecure_seed + 1 + i,
             )
             for i, (candidate, budget) in enumerate(zip(chosen, budgets, strict=True))
@@ -278,10 +277,10 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
 
     def _fitted(
         self,
-        models: Sequence[PrivateLinearClassifier],
+        models: Sequence[Tuned],
         rows: SearchRows,
         parts: Sequence[Index],
-    ) -> list[PrivateLinearClassifier]:
+    ) -> list[Tuned]:
         """Each model trained on its rows, side by side; every fit draws its own noise."""
         jobs = (
             # in the table's order, as a table that is read in parts has them
@@ -304,11 +303,41 @@ class PrivateSearch(ClassifierMixin, BaseEstimator, Generic[Design]):  # type: i
         Returns
         -------
         ndarray of shape (n_samples,)
-            A class for each row.
+            A class or a number for each row.
         """
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict(X))
 
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The best model's accuracy or R^2 on these rows. It is NOT private.
+
+        Parameters
+        ----------
+        X, y : rows and their labels
+        sample_weight : array, optional
+            Weights of the rows in the mean.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self, "best_estimator_")
+        return float(self.best_estimator_.score(X, y, sample_weight))
+
+    @property
+    def predicts_numbers(self) -> bool:
+        """Whether the candidates are regressions."""
+        return bool(getattr(self.estimator, "predicts_numbers", False))
+
+    def __sklearn_tags__(self) -> Any:
+        """Those of the estimator: a search is a classifier where its candidates are."""
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.target_tags.required = True
+        return tags
+
+    @available_if(lambda self: hasattr(self.estimator, "decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> Array:
         """The best model's scores.
 

@@ -9,6 +9,9 @@ private score. Under rho and (eps, delta) a run is paid for with a pure epsilon 
 whichever needs the smaller noise in the fit. Public validation rows cost nothing: then every row
 of the table is for training.
 
+A regression's mistakes are the sum of its absolute errors, each at most a quarter of the target's
+interval and in units of it (``bounded_errors``).
+
 ``PublicSearch`` (``PublicChoice``): train every candidate on the private rows, validate on public
 ones. All the models are paid for, so all are kept. Sharing the budget is never worse than sharing
 the rows: for pure budgets the noise relative to the number of rows is the same and each fit sees
@@ -32,10 +35,9 @@ from privet.mechanisms.search import (
     SearchDesign,
     StoppingDesign,
 )
-from privet.models.classifier import PrivateLinearClassifier
 from privet.privacy import Budget
 from privet.randomness import Randomness
-from privet.tuning.candidates import Candidate, mistakes, refuse_unproved
+from privet.tuning.candidates import Candidate, Tuned, mistakes, refuse_unproved
 from privet.tuning.private_search import (
     Chosen,
     PrivateSearch,
@@ -49,7 +51,7 @@ class PartitionSearch(PrivateSearch[PartsDesign]):
 
     Parameters
     ----------
-    estimator : PrivateLinearClassifier
+    estimator : classifier or regressor
         The Privet model that the candidates are parameters of.
     candidates : list of dict
         Parameters of the estimator, declared before the rows were looked at.
@@ -71,7 +73,7 @@ class PartitionSearch(PrivateSearch[PartsDesign]):
 
     Attributes
     ----------
-    best_estimator_ : PrivateLinearClassifier
+    best_estimator_ : classifier or regressor
         The chosen model, which carries the guarantee of the whole search.
     best_params_ : dict
         The chosen candidate.
@@ -80,12 +82,12 @@ class PartitionSearch(PrivateSearch[PartsDesign]):
     guarantee_ : Guarantee
         Covers the search as a whole.
     classes_ : ndarray of shape (n_classes,)
-        The declared classes.
+        The declared classes, or the ends of the target's interval.
     """
 
     def __init__(
         self,
-        estimator: PrivateLinearClassifier,
+        estimator: Tuned,
         candidates: Sequence[Candidate],
         budget: Budget | float = 1.0,
         *,
@@ -137,7 +139,7 @@ class RandomStoppingSearch(PrivateSearch[StoppingDesign]):
 
     Parameters
     ----------
-    estimator : PrivateLinearClassifier
+    estimator : classifier or regressor
         The Privet model that the candidates are parameters of.
     candidates : list of dict
         Parameters of the estimator, declared before the rows were looked at.
@@ -160,23 +162,24 @@ class RandomStoppingSearch(PrivateSearch[StoppingDesign]):
 
     Attributes
     ----------
-    best_estimator_ : PrivateLinearClassifier
+    best_estimator_ : classifier or regressor
         The chosen model, which carries the guarantee of the whole search.
     best_params_ : dict
         The chosen candidate.
     best_index_ : int
         Its place among the candidates.
     best_score_ : float
-        Its noisy accuracy on the validation rows, the best of several and so optimistic.
+        Its noisy accuracy on the validation rows, the best of several and so optimistic. Of a
+        regression one minus its mean error, in quarters of the target's interval.
     guarantee_ : Guarantee
         Covers the search as a whole.
     classes_ : ndarray of shape (n_classes,)
-        The declared classes.
+        The declared classes, or the ends of the target's interval.
     """
 
     def __init__(
         self,
-        estimator: PrivateLinearClassifier,
+        estimator: Tuned,
         candidates: Sequence[Candidate],
         budget: Budget | float = 1.0,
         *,
@@ -246,7 +249,7 @@ class PublicSearch(PrivateSearch[SearchDesign]):
 
     Parameters
     ----------
-    estimator : PrivateLinearClassifier
+    estimator : classifier or regressor
         The Privet model that the candidates are parameters of.
     candidates : list of dict
         Parameters of the estimator, declared before the rows were looked at.
@@ -265,25 +268,26 @@ class PublicSearch(PrivateSearch[SearchDesign]):
 
     Attributes
     ----------
-    best_estimator_ : PrivateLinearClassifier
+    best_estimator_ : classifier or regressor
         The chosen model, which carries the guarantee of the whole search.
     best_params_ : dict
         The chosen candidate.
     best_index_ : int
         Its place among the candidates.
     best_score_ : float
-        Its accuracy on the public rows.
+        Its accuracy on the public rows; of a regression one minus its mean error, in quarters of
+        the target's interval.
     scores_ : list of float
         Every candidate's accuracy there.
     guarantee_ : Guarantee
         Covers the search as a whole.
     classes_ : ndarray of shape (n_classes,)
-        The declared classes.
+        The declared classes, or the ends of the target's interval.
     """
 
     def __init__(
         self,
-        estimator: PrivateLinearClassifier,
+        estimator: Tuned,
         candidates: Sequence[Candidate],
         budget: Budget | float = 1.0,
         *,

@@ -73,7 +73,6 @@ def test_what_is_for_classifiers_says_so(folder: Path) -> None:
     misused(run("plan", *size, "--error", "1"), "for regressions")
     named = ("--rows", "1000", "--schema", folder / "schema.toml", "--epsilon", "1")
     misused(run("plan", *named, "--model", "huber", "--kernel", ".1"), "for classifiers")
-    misused(run("tune", "--epsilon", "1", "--model", "poisson"), "privet tune is for classifiers")
     export = run("export", folder / "linear", "--to", "sklearn", "--out", folder / "plain")
     refused(export, "linear classifiers", "MLflow")
 
@@ -96,6 +95,22 @@ def test_a_plan_and_a_report_are_in_the_units_of_the_target(folder: Path) -> Non
     assert "Histogram of the residuals" in page.read_text()
     assert "declared from 0 to 30" in page.read_text()
     assert run("verify", out).exit_code == 0
+
+
+def test_tune_among_regressions(folder: Path) -> None:
+    (folder / "candidates.toml").write_text(
+        "[[candidate]]\nknee = 3.0\n\n[[candidate]]\nregularization = 100.0\n"
+    )
+    out = folder / "chosen.privet"
+    names = (folder / "people.csv", "--schema", folder / "schema.toml", "--rho", "2", "--out", out)
+    flags = ("--model", "huber", "--search", "partition", "--no-look")
+    told = run("tune", *names, *flags, "--candidates", folder / "candidates.toml")
+    assert told.exit_code == 0, told.output
+    assert run("verify", out).exit_code == 0
+    assert load(out).predict([[0.1]]).shape == (1,)
+    page = folder / "chosen.html"
+    assert run("report", out, "--out", page).exit_code == 0
+    assert "chosen by a search" in page.read_text()
 
 
 def test_intervals_are_in_the_units_of_the_target(folder: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from privet import ZCDP, ApproxDP, LogisticRegression, PureDP
+from privet import ZCDP, ApproxDP, HuberRegressor, LogisticRegression, PureDP
 from privet.kernels import KernelLogisticRegression
 from privet.privacy import Budget
 from privet.privacy.stopping import StoppingCurve, runs_with_mean
@@ -39,7 +39,7 @@ def search(
 ) -> None:
     """Enter a search."""
     estimator = LogisticRegression() if model is None else model
-    candidates = CANDIDATES if model is None else CANDIDATES[:2]
+    candidates = CANDIDATES[:2] if model is WIDE else CANDIDATES
 
     def run(seed: int | None) -> Published:
         found = kind(estimator, candidates, budget, insecure_seed=seed, **declared).fit(*people())
@@ -162,6 +162,18 @@ search(
     order_and_runs,
     runs=RUNS,
     validation=_PUBLIC,
+)
+NUMBER = HuberRegressor(target_bounds=(0, 1))
+search("partition huber", PartitionSearch, PURE, partition, order, NUMBER, validation=HELD)
+search(
+    "stopping huber",
+    RandomStoppingSearch,
+    PURE,
+    stopping(HELD, 3),
+    order_and_runs,
+    NUMBER,
+    runs=RUNS,
+    validation=HELD,
 )
 search("public pure", PublicSearch, PURE, public, (), validation=_PUBLIC)
 search("public zcdp", PublicSearch, ROOT, public, (), validation=_PUBLIC)
