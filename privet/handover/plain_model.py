@@ -18,7 +18,7 @@ from privet._files import write_through
 from privet._types import Array
 from privet.errors import DeclarationError
 from privet.handover.handed_model import HandedModel
-from privet.models import LogisticRegression, PrivateLinearClassifier
+from privet.models import LogisticRegression, PrivateLinearClassifier, PrivateLinearRegressor
 
 #: Encoded rows that are compared before a file is written; drawn from the schema, never from data.
 COMPARED = 2_000
@@ -32,17 +32,20 @@ def plain_model(released: HandedModel) -> Any:
             f"A {type(model).__name__} with other steps has no plain form. Export it to MLflow, "
             "which takes the model file itself."
         )
-    if not isinstance(model, PrivateLinearClassifier):
+    if not isinstance(model, PrivateLinearClassifier | PrivateLinearRegressor):
         raise DeclarationError(
-            f"There is no plain form of a {type(model).__name__} yet: sklearn and onnx are for "
-            "linear classifiers. Export it to MLflow, which takes the model file itself."
+            f"There is no plain form of a {type(model).__name__}: sklearn and onnx are for linear "
+            "models. Export it to MLflow, which takes the model file itself."
         )
     weights, offsets = model.linear_rule()  # refuses what is not linear in its columns
-    plain = _unfitted(model)
-    plain.coef_, plain.intercept_ = weights, offsets
-    plain.classes_ = np.copy(model.classes_)
-    plain.n_features_in_ = weights.shape[1]
-    plain.n_iter_ = np.zeros(1, dtype=np.int32)
+    if isinstance(model, PrivateLinearRegressor):
+        plain = model.to_plain(weights, offsets)
+    else:
+        plain = _unfitted(model)
+        plain.coef_, plain.intercept_ = weights, offsets
+        plain.classes_ = np.copy(model.classes_)
+        plain.n_features_in_ = weights.shape[1]
+        plain.n_iter_ = np.zeros(1, dtype=np.int32)
     plain.statement_ = released.statement
     plain.model_sha256_ = released.digest
     plain.guarantee_ = json.dumps(model.guarantee_.to_json())
@@ -77,7 +80,11 @@ def drawn_rows(released: HandedModel, n: int = COMPARED) -> Array:
 
 def _compare(plain: Any, released: HandedModel) -> None:
     x = drawn_rows(released)
-    same = np.array_equal(plain.predict(x), released.last.predict(x))
+    found, expected = plain.predict(x), released.last.predict(x)
+    if released.is_regression:
+        same = np.allclose(found, expected, rtol=1e-9, atol=1e-9)
+    else:
+        same = np.array_equal(found, expected)
     if same and hasattr(plain, "predict_proba"):
         same = np.allclose(plain.predict_proba(x), released.last.predict_proba(x), atol=1e-9)
     if not same:

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.domain import Domain
 from privet.errors import DeclarationError
-from privet.models.classifier import PrivateLinearClassifier
 from privet.models.inputs import numbers
+from privet.models.linear_model import PrivateLinearModel
 from privet.models.row_view import RowView
 from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
@@ -104,8 +104,11 @@ class RowsAsTrained(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def exported(model: PrivateLinearClassifier, plain: Any) -> Pipeline:
-    """A pipeline that predicts as ``model`` does; ``guarantee_`` goes with it."""
+def exported(model: PrivateLinearModel, plain: Any) -> Pipeline:
+    """A pipeline that predicts as ``model`` does; ``guarantee_`` goes with it.
+
+    ``plain`` gets a classifier's numbers here; a regression's has them already.
+    """
     check_is_fitted(model, "coef_")
     columns = int(model.n_features_in_)
     view = model._view(columns)
@@ -113,10 +116,11 @@ def exported(model: PrivateLinearClassifier, plain: Any) -> Pipeline:
     rows.n_features_in_ = columns
     if hasattr(model, "feature_names_in_"):
         rows.feature_names_in_ = model.feature_names_in_.copy()
-    for name in COPIED:
-        setattr(plain, name, np.copy(getattr(model, name)))
-    plain.n_features_in_ = model.coef_.shape[1]
-    plain.fit_intercept = view.constant is not None
+    if not model.predicts_numbers:
+        for name in COPIED:
+            setattr(plain, name, np.copy(getattr(model, name)))
+        plain.n_features_in_ = model.coef_.shape[1]
+        plain.fit_intercept = view.constant is not None
     made = Pipeline([("rows", rows), ("model", plain)])
     # What was promised travels along. A clone has none of it, and a new fit is refused.
     made.guarantee_ = model.guarantee_

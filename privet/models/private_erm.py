@@ -255,6 +255,11 @@ class PrivateERM(PrivateLinearRegressor):
             )
 
     @property
+    def plain_link(self) -> str:
+        """The loss's own."""
+        return self._own().link
+
+    @property
     def changed_words(self) -> str:
         """What a coefficient is a change of."""
         return "score"

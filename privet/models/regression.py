@@ -312,6 +312,11 @@ class PoissonRegressor(PrivateLinearRegressor):
         return math.log(self._interval()[1]) + PoissonRate().start
 
     @property
+    def plain_link(self) -> str:
+        """The exponential of a score is the rate."""
+        return "exp"
+
+    @property
     def changed_words(self) -> str:
         """What a coefficient is a change of."""
         return "logarithm of the predicted rate"

@@ -17,16 +17,19 @@ from typing import Any, ClassVar, Literal, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from privet._checks import is_number
 from privet._types import Array
 from privet.errors import DataError, DeclarationError, is_quiet
 from privet.ledger import Ledger
 from privet.mechanisms.trainer import NoiseChoice, ReleasedVector
+from privet.models.export import exported
 from privet.models.featured import Standardize
 from privet.models.fit import Fit
 from privet.models.inputs import LOGGER
 from privet.models.linear_model import PrivateLinearModel
+from privet.models.plain_numbers import LINKS, link_steps, plain_regressor
 from privet.models.planned import TrainingTable
 from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap
@@ -262,6 +265,47 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
         float
         """
         return float(super().score(X, y, sample_weight))
+
+    @property
+    def plain_link(self) -> str:
+        """What a prediction is of a score before it is clipped: "identity" or "exp"."""
+        return "identity"
+
+    def to_plain(self, coef: Array | None = None, intercept: Array | None = None) -> Any:
+        """The released numbers as plain scikit-learn, for rows within the norm bound.
+
+        Parameters
+        ----------
+        coef, intercept : arrays, default None
+            Those of the model, or of rows in another form.
+
+        Returns
+        -------
+        sklearn.compose.TransformedTargetRegressor
+            A linear model, its link, and the clip to the declared bounds.
+        """
+        check_is_fitted(self, "coef_")
+        weights = self.coef_ if coef is None else coef
+        offset = self.intercept_ if intercept is None else intercept
+        if self.plain_link not in LINKS or len(weights) != 1:
+            raise DeclarationError(
+                f"A {type(self).__name__} with this loss has no plain form: its prediction is not "
+                "one linear score or its exponential. Keep the model file, or export it to MLflow."
+            )
+        steps = link_steps(self.plain_link, *self.target_ends)
+        return plain_regressor(weights[0], float(offset[0]), steps)
+
+    def to_sklearn(self) -> Any:
+        """A pipeline of the clipping and a plain scikit-learn regression.
+
+        It predicts what this model predicts, for every row, carries ``guarantee_`` and
+        ``statement_``, and refuses to be fitted again.
+
+        Returns
+        -------
+        sklearn.pipeline.Pipeline
+        """
+        return exported(self, self.to_plain())
 
     # -- schemas -------------------------------------------------------------------------------
 

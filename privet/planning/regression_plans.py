@@ -162,7 +162,9 @@ class RegressionPlan:
     @property
     def verdict(self) -> str:
         """``comfortable``, ``tight`` or ``hopeless``; see ``RULE``."""
-        share = self.unshrunk_error / self.unit
+        low, high = self.declared.model.target_ends
+        half = (high - low) / 2.0 if self.declared.model.plain_link == "identity" else 1.0
+        share = self.unshrunk_error / half
         if share <= COMFORTABLE:
             return "comfortable"
         return "tight" if share < HOPELESS else "hopeless"

@@ -21,7 +21,7 @@ from privet.errors import DeclarationError, PrivetWarning, quietly
 from privet.models import PrivateLinearClassifier, PrivateLinearRegressor
 from privet.rows.chunks import Chunk
 from privet.rows.streamed import StreamedTable
-from privet.tuning.bounded_errors import bounded_error
+from privet.tuning.clipped_errors import clipped_error
 
 #: Parameters of the estimator by name.
 Candidate = dict[str, Any]
@@ -160,7 +160,7 @@ def released_fit(model: Tuned, x: Any, y: Any) -> Tuned:
 def mistakes(model: Tuned, x: Any, y: Any) -> int:
     """Wrong predictions, or the bounded error of numbers: one row changes it by one at most."""
     if isinstance(model, PrivateLinearRegressor):
-        return bounded_error(model, x, y)
+        return clipped_error(model, x, y)
     if isinstance(x, StreamedTable):
         return sum(x.source.each(ChunkMistakes(model, y.classes)))
     return int((model.predict(x) != np.asarray(y)).sum())

@@ -74,7 +74,7 @@ def test_what_is_for_classifiers_says_so(folder: Path) -> None:
     named = ("--rows", "1000", "--schema", folder / "schema.toml", "--epsilon", "1")
     misused(run("plan", *named, "--model", "huber", "--kernel", ".1"), "for classifiers")
     export = run("export", folder / "linear", "--to", "sklearn", "--out", folder / "plain")
-    refused(export, "linear classifiers", "MLflow")
+    assert export.exit_code == 0, export.output
 
 
 def test_a_plan_and_a_report_are_in_the_units_of_the_target(folder: Path) -> None:

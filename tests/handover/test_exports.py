@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ MODELS: dict[str, Any] = {
     "gdp": LinearSVC(GDP(1.0), standardize="unit"),
 }
 PROBABILITIES = ("logistic",)
-#: A regression, which takes every road but the plain ones.
+#: A regression.
 MINUTES = Schema(dict(list(census_schema().columns.items())[:6]), Target("commute", 0, 240))
 
 
@@ -218,6 +220,27 @@ def test_the_card_has_front_matter_and_the_statement(folder: Path, tmp_path: Pat
     assert body.count("| holds |") > 5  # computed a second time
     number = exported(folder, "minutes", "card", tmp_path / "number.md").read_text()
     assert yaml.safe_load(number.split("---\n")[1])["pipeline_tag"] == "tabular-regression"
+
+
+def test_a_plain_regression_predicts_within_its_bounds(folder: Path, tmp_path: Path) -> None:
+    place = exported(folder, "minutes", "sklearn", tmp_path / "minutes.joblib")
+    code = (
+        "import joblib, sys, numpy as np\n"
+        "sys.modules['privet'] = None\n"  # it is read without Privet
+        f"m = joblib.load({str(place)!r})\n"
+        "x = np.random.default_rng(0).normal(size=(200, m.n_features_in_))\n"
+        "p = m.predict(1e6 * x)\n"
+        "assert p.min() == 0.0 and p.max() == 240.0\n"
+        "print(m.model_sha256_, len(m.statement_) > 500)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [HandedModel(folder / "minutes.privet").digest, "True"]
+    table = census_table(300, seed=9)
+    frame = pd.DataFrame({name: table[name] for name in MINUTES.columns})
+    kept = HandedModel(folder / "minutes.privet").last
+    encoded = MINUTES.encode_features(frame)
+    np.testing.assert_allclose(joblib.load(place).predict(encoded), kept.predict(encoded))
 
 
 def test_force_replaces_what_an_export_wrote_and_nothing_else(folder: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,14 @@ from privet import (
     Target,
     fit_table,
 )
-from privet.errors import BudgetExceeded, DataError, DeclarationError
+from privet.errors import BudgetExceeded, DataError, DeclarationError, quietly
+from privet.features import RandomFourierFeatures
 from privet.models import REGRESSORS
 from privet.models.regression import KNEE
 from privet.privacy import Budget
 from tests.strategies import Array
 
+FOURIER = RandomFourierFeatures(8, gamma=1.0, insecure_seed=0).fit(np.zeros((1, 2)))
 BUDGETS: tuple[Budget, ...] = (PureDP(2.0), ZCDP(1.0), ApproxDP(2.0, 1e-6), GDP(1.5))
 every = pytest.mark.parametrize("kind", REGRESSORS.values(), ids=lambda kind: kind.__name__)
 
@@ -249,3 +252,27 @@ def test_bounds_whose_half_is_no_normal_number_are_refused(bounds: tuple[float, 
 def test_an_absurd_knee_is_refused(knee: float) -> None:
     with pytest.raises(DeclarationError, match="knee is a residual"):
         HuberRegressor(1.0, target_bounds=(0, 1), knee=knee).fit(np.zeros((50, 1)), np.zeros(50))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearRegression(2.0, target_bounds=(0, 60), mechanism="statistics"),
+        HuberRegressor(2.0, target_bounds=(0, 60), standardize="private", column_bounds=(-1, 1)),
+        PoissonRegressor(2.0, target_bounds=(0, 60)),
+        HuberRegressor(2.0, target_bounds=(0, 60), features=FOURIER),
+    ],
+    ids=["linear", "standardized", "poisson", "mapped"],
+)
+def test_the_exported_pipeline_predicts_the_same_and_refuses_a_fit(model: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-0.7, 0.7, (800, 2))
+    with quietly():
+        made = model.fit(x, 30.0 + 40.0 * x[:, 0])
+    plain = pickle.loads(pickle.dumps(made.to_sklearn()))
+    far = rng.normal(size=(300, 2)) * 4.0  # most are clipped
+    np.testing.assert_allclose(plain.predict(far), made.predict(far), rtol=1e-9, atol=1e-9)
+    assert is_regressor(plain)
+    assert plain.guarantee_ == made.guarantee_
+    with pytest.raises(DeclarationError, match="without privacy"):
+        plain.fit(x, x[:, 0])

@@ -29,7 +29,7 @@ from privet.certificate.recompute import recompute
 from privet.errors import DeclarationError, quietly
 from privet.schema import Schema
 from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
-from privet.tuning.bounded_errors import STEPS, bounded_error, error_steps
+from privet.tuning.clipped_errors import STEPS, clipped_error, error_steps
 from tests.certificate.released import failed
 from tests.losses.own import pseudo_huber, two_scores
 from tests.strategies import Array, seeds
@@ -68,14 +68,14 @@ def test_one_row_changes_the_score_by_at_most_one(seed: int) -> None:
     one, two = error_steps(model, x, y), error_steps(model, other_x, other_y)
     assert abs(one - two) <= STEPS
     assert 0 <= one <= n * STEPS
-    assert abs(bounded_error(model, x, y) - bounded_error(model, other_x, other_y)) <= 1
+    assert abs(clipped_error(model, x, y) - clipped_error(model, other_x, other_y)) <= 1
 
 
 def test_the_score_is_the_mean_error_in_quarters_of_the_interval() -> None:
     y = np.random.default_rng(1).uniform(-20, 60, 1_000)
     x = np.clip(y + np.random.default_rng(2).normal(size=1_000) * 9.0, -20, 60)[:, None]
     exact = np.minimum(np.abs(x[:, 0] - y) / 20.0, 1.0).sum()
-    found = bounded_error(Told(target_bounds=BOUNDS), x, y)
+    found = clipped_error(Told(target_bounds=BOUNDS), x, y)
     assert exact - 1.01 < found <= exact + 1e-3
 
 

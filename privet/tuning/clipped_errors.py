@@ -36,7 +36,7 @@ def error_steps(model: PrivateLinearRegressor, x: Any, y: Any) -> int:
     return int(np.rint(shares * STEPS).astype(np.int64).sum())
 
 
-def bounded_error(model: PrivateLinearRegressor, x: Any, y: Any) -> int:
+def clipped_error(model: PrivateLinearRegressor, x: Any, y: Any) -> int:
     """The score: one row changes it by one at most."""
     if isinstance(x, StreamedTable):
         return int(sum(x.source.each(ChunkErrors(model)))) // STEPS
