@@ -155,7 +155,7 @@ HEADERS: dict[str, Shape] = {
         steps=_record("schema columns name", steps=ANY),
     ),
     "evaluation": _record(
-        "sha256 format version n level on_training_rows",
+        "sha256 sha256_of_model format version n level on_training_rows",
         guarantee=GUARANTEE,
         classes=VALUES,
         measures=[_record("measure of estimate lower upper")],
