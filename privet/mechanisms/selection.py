@@ -27,7 +27,7 @@ from privet._types import Array
 from privet.errors import DeclarationError
 from privet.mechanisms.release import Draw, Release, ReleaseDesign, draw
 from privet.noise import Exponential, Gumbel, Law
-from privet.privacy import Budget
+from privet.privacy import Budget, Event
 from privet.privacy.curves import ConcentratedCurve, Curve, PureCurve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import SelectionEvent
@@ -48,7 +48,7 @@ class SelectionDesign(ReleaseDesign):
     """The noise of one choice and the event that covers it."""
 
     law: Law
-    event: SelectionEvent
+    event: Event
 
     @property
     def draws(self) -> tuple[Draw, ...]:

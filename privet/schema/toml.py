@@ -53,7 +53,7 @@ LINE = 96
 LARGEST = 8 * MEGABYTE
 #: what a draft asks, and how many open questions are named in one refusal
 ASKED = ("name", "low", "high", "classes", "categories", "column", "most_rows")
-MOST_NAMED = 20
+MOST_NAMED = 8
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 #: what a statement of several lines is told by: texts, comments, brackets and ends of lines
 _TOKEN = re.compile(

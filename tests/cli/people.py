@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer import testing
 from typer.testing import CliRunner, Result
 
 from privet.cli.app import app
 from privet.cli.demo import write_table
 from privet.cli.reading import UNSEEN
 from privet.datasets import census_schema, census_table
+
+# Typer's runner builds all commands anew for every call, which takes longer than most of them.
+testing._get_command = functools.cache(testing._get_command)
 
 ROWS = 1500
 #: a value that is in the rows and may be nowhere else

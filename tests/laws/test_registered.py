@@ -73,7 +73,10 @@ def test_every_release_has_its_proof_beside_it(name: str) -> None:
     room = Path(privet.mechanisms.__file__).parent
     proof = room / f"{name}.proof.md"
     assert proof.exists(), f"write {proof.name}: statement, argument, status, numerics"
-    assert "\n## Status\n" in proof.read_text(), f"{proof.name} must say what is proved"
+    text = proof.read_text()
+    assert "\n## Status\n" in text, f"{proof.name} must say what is proved"
+    empty = re.findall(r"^## (.*)\n\s*(?=^## |\Z)", text, re.MULTILINE)
+    assert empty == [], f"{proof.name} has headings without text"
     told = import_module(f"privet.mechanisms.{name}").__doc__ or ""
     assert "\nGuarantee\n---------\n" in told, f"{name}.py needs a section Guarantee"
     assert proof.name in told, f"{name}.py must name its proof"
