@@ -27,8 +27,7 @@ class RefusesHabits:
 
     def __new__(cls, *args: Any, **named: Any) -> Self:
         """Refuse a foreign parameter before ``__init__``, whose signature scikit-learn reads."""
-        known = set(cls._get_param_names())  # type: ignore[attr-defined]
-        for name in named:
-            if name in HABITS and name not in known:
+        for name in HABITS.keys() & named.keys():
+            if name not in cls._get_param_names():  # type: ignore[attr-defined]
                 raise TypeError(f"{cls.__name__} has no parameter {name!r}: {HABITS[name]}.")
         return super().__new__(cls)
