@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privet import ZCDP, ApproxDP, Ledger, LinearSVC, LogisticRegression, PureDP, load
+from privet import GDP, ZCDP, ApproxDP, Ledger, LinearSVC, LogisticRegression, PureDP, load
 from privet.errors import BudgetExceeded, DataError, DeclarationError, InfeasibleBudget, quietly
 from privet.privacy.compose import costs, units
 from privet.privacy.curves import renyi_epsilon
@@ -74,6 +74,15 @@ def test_the_curve_proves_the_claim(kind: Any) -> None:
         else:
             pure = sum(curve.pure for curve in event.curves)
             assert min(pure, renyi_epsilon(event.curves, budget.delta)) <= budget.epsilon
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_a_gaussian_budget_is_kept(kind: Any) -> None:
+    """The Renyi curve of random stopping proves no mu: it pays by a pure epsilon within it."""
+    x, y = separable(3000)
+    event = search(kind, budget=GDP(1.0)).fit(x, y).guarantee_.event
+    assert GDP(1.0).keeps(event)
+    assert not GDP(0.9).keeps(event)
 
 
 @pytest.mark.parametrize("kind", [PartitionSearch, RandomStoppingSearch])
