@@ -25,6 +25,8 @@ Place = str | os.PathLike[str]
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 #: What a file system answers that has no hard links.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+#: What follows a ledger's name in the names of its files: SQLite's own, and what is remembered.
+LEDGER_ENDS = ("-wal", "-shm", "-journal", "-head")
 
 
 def write_whole(
@@ -49,11 +51,23 @@ def write_whole(
         os.fsync(file.fileno())
 
 
+def refuse_ledgers_place(path: Place) -> None:
+    """Refuse the names that belong to a ledger: SQLite deletes and overwrites what is there."""
+    target = Path(path)
+    for end in LEDGER_ENDS:
+        if target.name.endswith(end) and target.with_name(target.name[: -len(end)]).is_file():
+            raise DeclarationError(
+                f"{target.name} is the name of a file of a ledger, and nothing takes its place: "
+                "it would be lost at the next charge. Choose another name."
+            )
+
+
 def write_paid(path: Place, content: bytes | str, *, overwrite: bool, mode: int = 0o600) -> None:
     """As ``write_whole``, for what was paid for: a file that holds something else stays.
 
     The same content may be written again; of several processes at once one wins.
     """
+    refuse_ledgers_place(path)
     raw = content.encode() if isinstance(content, str) else content
     try:
         write_whole(path, raw, replace=overwrite, mode=mode)

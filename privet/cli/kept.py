@@ -247,6 +247,20 @@ def _only_copy(making: Path) -> bool:
         return False
 
 
+def left_of(kept: Kept) -> list[Path]:
+    """The copy of a result, and what a kill left of its run: not files that only begin as it does.
+
+    The folder may be anybody's, and hold a table or a model beside it under the same name.
+    """
+    ends = (ENDING, stopped_runs.ENDING)
+    return [
+        file
+        for file in kept.file.parent.iterdir()
+        if file.name in {f"{kept.name}{end}" for end in ends}
+        or (file.name.startswith(f".{kept.name}.part.") and file.suffix in ends)
+    ]
+
+
 def find(folders: list[Path], name: str | None) -> Kept:
     """The kept result of this name, or the only one."""
     files: list[Any] = [f for f in waiting(folders) if name is None or token_of(f).startswith(name)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privet._files import write_whole
+from privet._files import refuse_ledgers_place, write_whole
 from privet._untrusted import read_whole
 from privet.cli.ledger_view import (
     account_record,
@@ -244,6 +244,7 @@ def _checkpoint(path: Path, *, full: bool) -> Checkpoint | None:
     from privet.errors import LedgerError
     from privet.ledger.checkpoint import checkpoint_from_text, is_another_file
 
+    refuse_ledgers_place(path)
     content = read_whole(path, LARGEST) if path.exists() else b""
     if is_another_file(content):  # --full writes a damaged checkpoint anew, and nothing else
         raise LedgerError(

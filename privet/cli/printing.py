@@ -141,6 +141,8 @@ def free_place(path: Path, *, force: bool, apart: Sequence[Path | None] = ()) ->
     """
     import os
 
+    from privet._files import refuse_ledgers_place
+
     if is_screen(path):
         raise DeclarationError("This is not written to standard output (-): name a file.")
     folder = path.parent
@@ -152,6 +154,7 @@ def free_place(path: Path, *, force: bool, apart: Sequence[Path | None] = ()) ->
         raise DeclarationError(
             f"{path.name} is already there. Choose another name, or add --force."
         )
+    refuse_ledgers_place(path)
     real = os.path.realpath(path)
     if any(os.path.realpath(other) == real for other in apart if other is not None):
         raise DeclarationError(

@@ -10,7 +10,7 @@ import typer
 
 from privet._files import write_whole
 from privet.cli import stopped_runs
-from privet.cli.kept import ENDING, FOLDER, find, folder_for, read_kept, token_of, waiting
+from privet.cli.kept import ENDING, FOLDER, find, folder_for, left_of, read_kept, token_of, waiting
 from privet.cli.options import Force, Json, command, open_ledger
 from privet.cli.printing import as_json, facts, free_place, say, table
 from privet.errors import DataError, DeclarationError
@@ -52,15 +52,15 @@ def recover(
         _list(folders, _unsettled(ledger), json=json)
         return
     found = find(folders, name)
-    free_place(out, force=force)
+    free_place(out, force=force, apart=(found.file,))
     try:
         write_whole(out, found.content, replace=force, mode=found.mode)
     except FileExistsError:
         raise DeclarationError(
             f"{out.name} is already there. Choose another name, or add --force."
         ) from None
-    for file in list(found.file.parent.iterdir()):  # the copy, and what a kill left of the run
-        if token_of(file) == found.name:
+    for file in left_of(found):
+        if os.path.realpath(file) != os.path.realpath(out):
             file.unlink(missing_ok=True)
     if json:
         as_json({"kind": found.kind, "out": str(out)})

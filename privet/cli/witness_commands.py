@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from privet._files import refuse_ledgers_place
 from privet._untrusted import read_whole
 from privet.cli.ledger_commands import LARGEST, Place
 from privet.cli.options import command, open_ledger
@@ -44,6 +45,7 @@ def _append(file: Path, line: str) -> None:
     """One more line, on disk when this returns; only to a file that holds such lines already."""
     from privet.ledger.witness import read_witness
 
+    refuse_ledgers_place(file)
     before = read_whole(file, LARGEST) if file.exists() else b""
     read_witness(before.decode(errors="replace").splitlines())
     if before and not before.endswith(b"\n"):

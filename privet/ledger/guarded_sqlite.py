@@ -2,8 +2,10 @@
 
 SQLite trusts what it opens, and a ledger may come from anybody.
 
-*Other files.* A rollback journal may end with the name of a file that SQLite deletes once the
-journal is played back. That is for transactions over several databases; Privet makes none.
+*Other files.* SQLite knows its journal, its log and the log's index by their names alone, and
+removes or overwrites what it finds there, or plays it back into a file that is no database. And a
+journal may end with the name of a file that SQLite deletes once the journal is played back. That is
+for transactions over several databases; Privet makes none.
 
 *The schema* is read before anybody can look at it, and tables of statistics are read with it, by
 expressions that the file itself may have. Until it is known to be Privet's, texts are short and few
@@ -32,24 +34,79 @@ _LONGEST_IN_SCHEMA = 1 << 16
 _EACH, _FOR_SCHEMA, _FOR_ALL = 1_000, 100_000, 20_000_000
 #: What a row takes in a file beside its texts: two hashes are in every one.
 _ROW = 64
-#: The last bytes of a journal that names another file.
-_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
+#: The first bytes of a journal, and the last of one that names another file.
+_MAGIC = bytes.fromhex("d9d505f920a163d7")
+#: How SQLite's files begin; with zeros where a crash kept the beginning from being written.
+_BEGINNINGS = {
+    "-journal": (_MAGIC, bytes(8)),
+    "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", bytes(4)),
+}
+#: The index of a log grows by this many bytes.
+_INDEX_PART = 1 << 15
 
 
-def refuse_named_files(real: str) -> None:
-    """Refuse a rollback journal that would have SQLite delete a file of its choice."""
-    try:
-        with open(f"{real}-journal", "rb") as file:
-            file.seek(max(file.seek(0, os.SEEK_END) - len(_NAMES_ANOTHER), 0))
-            named = file.read() == _NAMES_ANOTHER
-    except FileNotFoundError:
-        return
-    if named:
-        name = Path(real).name
+def refuse_strange_files(real: str) -> None:
+    """Refuse what SQLite would delete or overwrite, taking it for its own by its name.
+
+    Neither the file nor the log's index is opened here except by SQLite: closing them would give
+    back the locks that another thread of this process holds on them.
+    """
+    beside = {end: _edges(f"{real}{end}") for end in _BEGINNINGS}
+    strange = [
+        end
+        for end, edges in beside.items()
+        if edges is not None and not edges[0].startswith(_BEGINNINGS[end])
+    ]
+    if _bytes(f"{real}-shm") % _INDEX_PART:
+        strange.append("-shm")
+    name = Path(real).name
+    if strange:
+        raise LedgerError(
+            f"{name}{strange[0]} is no file of a ledger, and SQLite would delete or overwrite it. "
+            "Nothing was charged, and it was left as it is. Give it another name."
+        )
+    if beside["-journal"] is not None and beside["-journal"][1] == _MAGIC:
         raise LedgerError(
             f"{name}-journal names another file, which would be deleted. No program of Privet "
             "writes such a journal. Look who put it there, and remove it."
         )
+    if any(beside.values()):
+        _expect_database(real)
+
+
+def _edges(path: str) -> tuple[bytes, bytes] | None:
+    """The first and the last bytes of a file; None where it is empty or not there."""
+    try:
+        with open(path, "rb") as file:
+            first = file.read(len(_MAGIC))
+            file.seek(max(file.seek(0, os.SEEK_END) - len(_MAGIC), 0))
+            return (first, file.read()) if first else None
+    except FileNotFoundError:
+        return None
+
+
+def _expect_database(real: str) -> None:
+    """Before a journal or a log is played back into a file, see that it is a database."""
+    if not _bytes(real):
+        return
+    look = sqlite3.connect(f"{Path(real).as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        look.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+            raise LedgerError(
+                f"The ledger {Path(real).name} cannot be opened: file is not a database. It was "
+                "left as it is."
+            ) from error
+    finally:
+        look.close()
+
+
+def _bytes(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _size(path: str) -> int:

@@ -23,12 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from privet._files import LEDGER_ENDS
 from privet.errors import LedgerError
 from privet.ledger import store
 from privet.ledger.beside import Beside
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
-from privet.ledger.guarded_sqlite import GuardedConnection, refuse_named_files, told
+from privet.ledger.guarded_sqlite import GuardedConnection, refuse_strange_files, told
 from privet.ledger.place import refuse_place
 from privet.ledger.sqlite_tables import (
     ANSWERS,
@@ -40,8 +41,6 @@ from privet.ledger.sqlite_tables import (
 )
 from privet.ledger.store import FOREIGN, FORMAT, NOT_THERE, OLDER, SECOND_FORMAT
 
-#: What lies beside the file: SQLite's own, and what is remembered of it.
-_ENDS = ("-wal", "-shm", "-journal", "-head")
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
@@ -193,13 +192,20 @@ class SqliteStore:
         """Only regular files may have the names that are used: opening a pipe would never end."""
         try:
             real = os.path.realpath(self.path)
-            for end in ("", *_ENDS):
+            for end in ("", *LEDGER_ENDS):
                 with suppress(FileNotFoundError, NotADirectoryError):
-                    if not stat.S_ISREG(os.lstat(real + end).st_mode):
+                    found = os.lstat(real + end)
+                    if not stat.S_ISREG(found.st_mode):
                         raise LedgerError(
                             f"{self.path.name}{end} is a link, a pipe, a folder or a device, where "
                             "the ledger needs a file of its own. Nothing was released. Look who "
                             "put it there, and remove it."
+                        )
+                    if end and found.st_nlink > 1:
+                        raise LedgerError(
+                            f"{self.path.name}{end} has {found.st_nlink} names (hard links), and "
+                            "what is written to it would change the file elsewhere, too. Nothing "
+                            "was released. Look who put it there, and remove this name."
                         )
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
@@ -256,7 +262,7 @@ class SqliteStore:
 
     def _attempt(self, *, create: bool) -> GuardedConnection:
         before = _file(self.path)
-        refuse_named_files(os.path.realpath(self.path))
+        refuse_strange_files(os.path.realpath(self.path))
         connection = sqlite3.connect(
             self.path, timeout=store.PATIENCE, isolation_level=None, factory=GuardedConnection
         )

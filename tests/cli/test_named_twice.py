@@ -32,6 +32,19 @@ def test_no_output_takes_the_place_of_a_ledger(
     assert left(ledger) == 10.0
 
 
+@pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
+def test_no_output_takes_a_name_that_belongs_to_a_ledger(
+    people: Path, tmp_path: Path, ledger: Path, end: str
+) -> None:
+    """SQLite deletes what is there at the next charge: a model was paid for and lost."""
+    out = tmp_path / f"budget.db{end}"
+    refused(run(*train(people, out, *charged(ledger))), "name of a file of a ledger")
+    refused(run("ledger", "head", ledger, "--append", out), "name of a file of a ledger")
+    refused(run("ledger", "verify", ledger, "--checkpoint", out), "name of a file of a ledger")
+    assert left(ledger) == 10.0
+    assert not out.exists()
+
+
 def test_a_picture_does_not_take_the_place_of_paid_intervals(people: Path, tmp_path: Path) -> None:
     one = tmp_path / "i.svg"
     (tmp_path / "folder").symlink_to(tmp_path)

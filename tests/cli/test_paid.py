@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from privet import Ledger, PureDP, load
+from privet._files import canonical, digest
+from privet.cli.kept import FORMAT
 from privet.inference import load_intervals
-from tests.cli.people import ROWS, run
+from tests.cli.people import ROWS, refused, run
 from tests.cli.test_process import ROOT, start
 
 #: Runs a command in which the system refuses one thing, once the release has been made.
@@ -217,6 +219,30 @@ def test_recover_overwrites_nothing_and_names_what_it_found(people: Path, tmp_pa
     assert "damaged" in run("recover", "--folder", kept).stdout
     assert run("recover", "--folder", kept, "--out", tmp_path / "cut").exit_code == 1
     assert not (tmp_path / "cut").exists()
+
+
+def kept_as(file: Path, content: bytes) -> None:
+    """A whole result that waits under this name."""
+    head = {"format": FORMAT, "kind": "model", "out": "", "sha256": digest(content)}
+    file.write_bytes(f"{canonical(head)}\n".encode() + content)
+
+
+def test_recover_removes_the_copy_and_no_other_file(people: Path, tmp_path: Path) -> None:
+    """Neither a table that begins with the same name, nor what it has just written."""
+    model = (people / "model.privet").read_bytes()
+    run_left = ("people.charged", ".people.part.x1.kept", ".people.part.x2.charged")
+    others = ("people", "people.csv", "people.privet", ".people.csv", "people.old.kept.csv")
+    for name in (*run_left, *others):
+        (tmp_path / name).write_text("other")
+    kept_as(tmp_path / "people.kept", model)
+    out = tmp_path / "people.recovered"
+    refused(
+        run("recover", "--folder", tmp_path, "--out", tmp_path / "people.kept", "--force"),
+        "named twice",
+    )
+    assert run("recover", "--folder", tmp_path, "--out", out).exit_code == 0
+    assert out.read_bytes() == model
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*others, out.name])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file sizes are limited by the system's call")
