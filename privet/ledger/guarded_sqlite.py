@@ -41,8 +41,8 @@ _BEGINNINGS = {
     "-journal": (_MAGIC, bytes(8)),
     "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", bytes(4)),
 }
-#: The index of a log grows by this many bytes.
-_INDEX_PART = 1 << 15
+#: The index of a log is begun with three bytes and grows by pages; a kill may come in between.
+_INDEX_BEGUN, _INDEX_PAGE = 3, 4096
 
 
 def refuse_strange_files(real: str) -> None:
@@ -57,7 +57,7 @@ def refuse_strange_files(real: str) -> None:
         for end, edges in beside.items()
         if edges is not None and not edges[0].startswith(_BEGINNINGS[end])
     ]
-    if _bytes(f"{real}-shm") % _INDEX_PART:
+    if (index := _bytes(f"{real}-shm")) != _INDEX_BEGUN and index % _INDEX_PAGE:
         strange.append("-shm")
     name = Path(real).name
     if strange:

@@ -119,3 +119,12 @@ def test_a_model_is_not_saved_where_a_ledger_would_lose_it(sqlite_url: str, end:
     with pytest.raises(DeclarationError, match="of a ledger"):
         model.save(f"{ledger.path}{end}", overwrite=True)
     assert ledger.remaining("people") == 1.0
+
+
+@pytest.mark.parametrize("size", [3, 4096, 3 * 4096, 1 << 15])
+def test_an_index_that_a_kill_left_half_made_is_no_stranger(sqlite_url: str, size: int) -> None:
+    ledger = Ledger(sqlite_url)
+    ledger.open("people", PureDP(1.0))
+    Path(f"{ledger.path}-shm").write_bytes(bytes(size))
+    ledger.settle(ledger.reserve("people", pure_event(0.5)))
+    assert ledger.remaining("people") == 0.5
