@@ -36,7 +36,12 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 
 
 #: Files that are Privet's own or the system's: templates, words, the table of mounts, own memories.
-OWN = {"statement/writers.py", "statement/facts.py", "ledger/postgres_tables.py"}
+OWN = {
+    "statement/writers.py",
+    "statement/facts.py",
+    "ledger/postgres_tables.py",
+    "ledger/postgres_facts.py",
+}
 OWN |= {"ledger/place.py", "ledger/memory.py", "_files.py", "service/visitor_page.py"}
 
 

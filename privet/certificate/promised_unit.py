@@ -11,9 +11,9 @@ unit and neighbors are compared with the schema, and with each other where a fil
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 
+from privet._untrusted import parsed_toml
 from privet.certificate.balls import ball
 from privet.certificate.file_facts import NEIGHBORS, FileFacts, Record
 from privet.certificate.verdicts import Number, Undecided, agreed, at_least, at_most, fact
@@ -63,7 +63,7 @@ def _declared(facts: FileFacts, unit: str) -> Record | None:
         kept = facts.header.get("schema")
         if kept is None:
             kept = (facts.header.get("steps") or {}).get("schema")
-        found: Record | None = tomllib.loads(kept).get("person") if kept is not None else None
+        found: Record | None = parsed_toml(kept).get("person") if kept is not None else None
         return found
     read = _PERSON.fullmatch(unit)
     if read is None:
