@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from _interval_tables import idle
+
 from privet import ZCDP, LinearSVC, LogisticRegression, PureDP
 from privet.domain import Box
 
-#: replicates of a cell, and of one with a million rows
+#: replicates of a cell, of one with a million rows, and of a small one with columns without effect
 MANY, FEW, LARGE = 400, 100, 1_000_000
+MORE, SMALL = 1600, 10_000
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,10 @@ class Cell:
     @property
     def replicates(self) -> int:
         """How often it is repeated."""
-        return MANY if self.n < LARGE else FEW
+        without = len(idle(self.data, self.d))
+        if self.n <= SMALL:
+            return MORE if without else MANY
+        return MANY if self.n < LARGE or without else FEW
 
     @property
     def key(self) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 Result = dict[str, Any]
 Short = Callable[[Result], bool]
 
+#: the constants that the library has
+USED = "**used**"
 HEAD = """# Do intervals cover what they say?
 
 Written by `python reproduce/interval_grid.py`. A table stands for the population; each replicate
@@ -88,28 +90,28 @@ def _verdict(name: str, cells: list[Result], short: Short, most_false: float) ->
 
 def _tried(cells: list[Result], short: Short, table: Callable[[Any, Any], str]) -> str:
     """Other constants against those that are used, on the same releases."""
+    heads = ("losses", "constants", "short", "lowest", "mean coverage", "most false", "length")
     lines = []
     told = [one for one in cells if one.get("tried")]
-    for kind, used in (("likelihoods", "likelihoods' for all"), ("Huber", "other losses' for all")):
+    for kind in ("likelihoods", "Huber"):
         some = [one for one in told if (one["loss"] == "Huber") == (kind == "Huber")]
-        if not some:
-            continue
-        for name in some[0]["tried"]:
+        for name in some[0]["tried"] if some else ():
             tried = [one["tried"][name] for one in some]
             logs = [
-                math.log(one["tried"][name]["width"] / one["tried"][used]["width"]) for one in some
+                math.log(one["tried"][name]["width"] / one["tried"][USED]["width"]) for one in some
             ]
             lines.append(
                 (
                     kind,
-                    "**used**" if name == used else name,
+                    name,
                     sum(map(short, tried)),
                     f"{min(one['coverage'] for one in tried):.3f}",
                     f"{sum(one['coverage'] for one in tried) / len(tried):.3f}",
+                    f"{max(one['false'] for one in tried):.3f}",
                     f"{math.exp(sum(logs) / len(logs)):.3f}",
                 )
             )
-    return table(("losses", "constants", "short", "lowest", "mean coverage", "length"), lines)
+    return table(heads, lines)
 
 
 def _order(one: Result) -> tuple[object, ...]:

@@ -5,7 +5,8 @@ and its intervals together; everything else is a default. Each replicate draws r
 with replacement, fits and makes intervals as ``fit_with_intervals`` does: share, designs, weighing,
 noise and intervals come from the library, seeded. ``theta0`` is the table's own minimizer, so
 coverage is known. Where the sample is larger than the table its rows are counted, not repeated
-(``_weighted.py``), which changes nothing but the time.
+(``_weighted.py``), which changes nothing but the time: some samples of each such cell are fitted by
+the library too and compared.
 
 Half of the cells are for choosing constants, the others only for showing (``_interval_cells.py``).
 On the first half other constants are tried on the same releases. Each cell is stored in
@@ -22,7 +23,7 @@ import sys
 import time
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -30,6 +31,7 @@ from typing import Any
 import numpy as np
 from _common import HERE, table, tell, write
 from _interval_cells import Cell, grid
+from _interval_page import USED
 from _interval_tables import idle, population
 from _weighted import Distinct, minimizers, moments
 from scipy import stats
@@ -38,7 +40,13 @@ from privet._types import Array
 from privet.errors import InfeasibleBudget
 from privet.inference.budget_shares import PreparedIntervals, prepared_intervals
 from privet.inference.mixture import quantiles, tails
-from privet.inference.uncertainty import ANY_LOSS, LIKELIHOOD, Caution, FitNoise, Uncertainty
+from privet.inference.uncertainty import (
+    HINGE,
+    LIKELIHOOD,
+    Caution,
+    FitNoise,
+    Uncertainty,
+)
 from privet.inference.usefulness import refuse_useless
 from privet.losses import MarginLoss
 from privet.mechanisms.matrix import NoisyMatrices, pair
@@ -52,17 +60,19 @@ LEVEL, LIMIT, SURPRISE, MOST_FALSE = 0.95, 0.93, 1e-3, 0.06
 CONSTANT = 0.5
 #: replicates whose lengths are worked out (for Adult's four columns all), and on which other
 #: constants are tried
-LENGTHS, TRIED = 100, 100
+LENGTHS, TRIED = 100, 200
 #: parameters up to which other constants are tried: they cost most of the time
 MOST_TRIED = 12
 BATCH = 20
+#: counted samples of each cell that are fitted by the library too
+COMPARED = 2
 #: other constants, by what they do
-OTHERS = {
-    "likelihoods' for all": LIKELIHOOD,
-    "other losses' for all": ANY_LOSS,
-    "power 1": Caution(0.2, 6.0, 2.5, 1.0),
-    "clear from 3 sd": Caution(0.2, 6.0, 3.0, -1.0),
-    "agreement 1": Caution(1.0, 2.0, 2.5, -1.0),
+OTHERS: dict[str, Callable[[Caution], Caution]] = {
+    USED: lambda used: used,
+    "not lowered": lambda used: replace(used, lowered=0.0),
+    "lowered by 1 sd": lambda used: replace(used, lowered=1.0),
+    "the other losses'": lambda used: HINGE if used == LIKELIHOOD else LIKELIHOOD,
+    "more cautious": lambda _: Caution(1.0, 2.0, 3.0, 1.0),
 }
 
 
@@ -85,7 +95,14 @@ class Setting:
     @property
     def caution(self) -> Caution:
         """As the library has it for the loss."""
-        return ANY_LOSS if self.cell.loss == "Huber" else LIKELIHOOD
+        return HINGE if self.cell.loss == "Huber" else LIKELIHOOD
+
+    @property
+    def counted(self) -> bool:
+        """Whether samples are counts of the table's rows."""
+        design = self.design
+        two_classes = isinstance(design.risk.loss, MarginLoss)
+        return len(self.y) <= self.cell.n and two_classes and design.event.mechanism == "objective"
 
     def uncertainties(self) -> Iterator[Uncertainty]:
         """What each replicate releases."""
@@ -94,8 +111,7 @@ class Setting:
         gap = 0.0 if design.gap is None else design.gap.coordinate_sd
         fit = FitNoise(design.event.mechanism, design.main, gap)
         generator = np.random.default_rng(zlib.crc32(self.cell.key.encode()))
-        counted = len(self.y) <= self.cell.n and isinstance(design.risk.loss, MarginLoss)
-        way = self._counted if counted and fit.in_objective else self._drawn
+        way = self._counted if self.counted else self._drawn
         for i, (theta, hessian, covariance) in enumerate(way(generator, noise)):
             weighing = moments_of.weigh(design.n, theta, matrices.noise.kind)
             noisy: NoisyMatrices = moments_of.perturb(
@@ -119,18 +135,41 @@ class Setting:
         self, generator: np.random.Generator, noise: InsecureSeed
     ) -> Iterator[tuple[Array, Array, Array]]:
         """The same for samples that are larger than the table: how often each row is drawn."""
-        design, loss, n = self.design, self.design.risk.loss, self.cell.n
-        constant = np.full((len(self.y), 1), CONSTANT)
-        signs = loss.targets(self.y)[:, None]
-        z = np.concatenate([self.x, constant], axis=1) * signs
+        design, loss = self.design, self.design.risk.loss
         for first in range(0, self.cell.replicates, BATCH):
             size = min(BATCH, self.cell.replicates - first)
-            counts = generator.multinomial(n, np.full(len(z), 1.0 / len(z)), size=size)
-            rows, weights = Distinct(z, counts[0]), counts.astype(np.float64)
-            b = design.main.sample(noise, size)
+            rows, weights = self._counts(generator, size)
+            b = design.main.sample(noise, size) - design.shift
             found = minimizers(loss, rows, weights, design.risk.regularization, b, self.truth)
             thetas = finish(found, design, noise)
             yield from zip(thetas, *moments(loss, rows, weights, thetas), strict=True)
+
+    def _counts(self, generator: np.random.Generator, size: int) -> tuple[Distinct, Array]:
+        """The table's rows times their classes, and how often samples have each of them."""
+        constant = np.full((len(self.y), 1), CONSTANT)
+        signs = self.design.risk.loss.targets(self.y)[:, None]
+        z = np.concatenate([self.x, constant], axis=1) * signs
+        counts = generator.multinomial(self.cell.n, np.full(len(z), 1.0 / len(z)), size=size)
+        return Distinct(z, counts[0]), counts.astype(np.float64)
+
+    def compared(self) -> float:
+        """How far counted samples are from the library's own fit of the same rows and noise.
+
+        The largest difference of a parameter in non-private standard errors, and of an entry of a
+        matrix relative to its largest one, over ``COMPARED`` samples.
+        """
+        design, loss, n = self.design, self.design.risk.loss, self.cell.n
+        rows, weights = self._counts(np.random.default_rng(5), COMPARED)
+        b = design.main.sample(InsecureSeed(5), COMPARED) - design.shift
+        found = minimizers(loss, rows, weights, design.risk.regularization, b, self.truth)
+        worst, unit = 0.0, np.where(self.exact > 0.0, self.exact, np.inf)
+        for i, pairs in enumerate(zip(*moments(loss, rows, weights, found), strict=True)):
+            table = rows_for(self, np.repeat(np.arange(len(self.y)), weights[i].astype(int)))
+            theirs = minimize(design.risk, table, linear=b[i] / n, tolerance=1e-9).certified()
+            worst = max(worst, float(np.abs((found[i] - theirs) / unit).max()))
+            for ours, total in zip(pairs, table.sum(pair, design.risk, found[i]), strict=True):
+                worst = max(worst, float(np.abs(ours - total / n).max() / np.abs(ours).max()))
+        return worst
 
 
 @lru_cache(maxsize=2)
@@ -176,14 +215,16 @@ def measure(cell: Cell) -> dict[str, Any]:
         if i < LENGTHS or cell.data.startswith("adult4"):
             halves.append(quantiles(1.0 - LEVEL, parts, main)[:p])
         if cell.chooses and i < TRIED and p <= MOST_TRIED:
-            for name, caution in OTHERS.items():
-                tried[name].add(about, caution, truth, setting.exact)
+            for name, other in OTHERS.items():
+                tried[name].add(replace(about, caution=other(about.caution)), setting)
+    without = columns_without_effect(setting)
     return {
         "share": setting.made.fit.design.event.claim.amount / cell.budget,
         "matrix_noise": setting.made.moments.design(cell.n, setting.design.m).noise.kind,
-        **summary(np.array(chances), columns_without_effect(setting)),
+        **summary(np.array(chances), without),
         "width": relative(np.mean(halves, axis=0), setting.exact),
-        "tried": {name: tally.result() for name, tally in tried.items() if tally.covered},
+        "tried": {name: one.result(without) for name, one in tried.items() if one.covered},
+        "compared": setting.compared() if setting.counted else None,
         "seconds": time.process_time() - start,
     }
 
@@ -195,20 +236,24 @@ class Tally:
         self.covered: list[Any] = []
         self.lengths: list[float] = []
 
-    def add(self, about: Uncertainty, caution: Caution, truth: Array, exact: Array) -> None:
+    def add(self, about: Uncertainty, setting: Setting) -> None:
         """One release more."""
-        other = replace(about, caution=caution)
-        parts, main = other.parts(np.eye(len(truth))), about.noise.main
-        self.covered.append(tails(np.abs(about.theta - truth), parts, main) >= 1.0 - LEVEL)
+        parts, main = about.parts(np.eye(len(setting.truth))), about.noise.main
+        self.covered.append(tails(np.abs(about.theta - setting.truth), parts, main) >= 1.0 - LEVEL)
         if len(self.lengths) < LENGTHS // 4:
-            self.lengths.append(relative(quantiles(1.0 - LEVEL, parts, main), exact))
+            self.lengths.append(relative(quantiles(1.0 - LEVEL, parts, main), setting.exact))
 
-    def result(self) -> dict[str, float]:
+    def result(self, without: list[int]) -> dict[str, float]:
         """Plain numbers."""
-        each = np.array(self.covered).mean(axis=1)
+        covered = np.array(self.covered)
+        each = covered.mean(axis=1)
         error = max(each.std(ddof=1), 0.5 / len(each)) / math.sqrt(len(each))
-        width = float(np.mean(self.lengths))
-        return {"coverage": float(each.mean()), "coverage_se": float(error), "width": width}
+        return {
+            "coverage": float(each.mean()),
+            "coverage_se": float(error),
+            "false": float(1.0 - covered[:, without].mean()) if without else 0.0,
+            "width": float(np.mean(self.lengths)),
+        }
 
 
 def relative(halves: Array, exact: Array) -> float:

@@ -33,7 +33,7 @@ from privet import ZCDP, PureDP
 from privet._types import Array
 from privet.inference.mixture import quantiles
 from privet.inference.uncertainty import (
-    ANY_LOSS,
+    HINGE,
     LIKELIHOOD,
     FitNoise,
     Uncertainty,
@@ -181,7 +181,7 @@ def half_widths(
     fit = FitNoise(
         cell.mechanism, design.main, 0.0 if design.gap is None else design.gap.coordinate_sd
     )
-    caution = LIKELIHOOD if cell.loss == "logistic" else ANY_LOSS
+    caution = LIKELIHOOD if cell.loss == "logistic" else HINGE
     out, unit = np.empty_like(thetas), np.eye(design.m)
     pairs = zip(thetas, *moments(LOSSES[cell.loss], rows, weights, thetas), strict=True)
     for i, (theta, hessian, covariance) in enumerate(pairs):

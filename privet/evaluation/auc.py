@@ -99,6 +99,9 @@ class StatisticMoments:
         misplaced = self.fewer * np.minimum(estimate, 1.0 - estimate)
         share = np.minimum(1.0, DOUBTED / np.sqrt(np.maximum(misplaced, 1.0)))
         seen = np.maximum(at_estimate, share * normal * normal_classes(estimate))
+        # the place of a row is between 0 and 1 with mean A: no rows have more variance, and noise
+        # that shows more at an estimate near 0 or 1 would say it of every candidate, magnified
+        seen = np.minimum(seen, normal * estimate * (1.0 - estimate))
         followed = seen * self.area * (1.0 - self.area) / (estimate * (1.0 - estimate))
         noisy = self.noise / np.maximum(self.variance, np.maximum(self.noise, 1e-12))
         variance = noisy * corrected + (1.0 - noisy) * (followed + self.noise)

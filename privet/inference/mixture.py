@@ -98,6 +98,11 @@ def above(mean: Array, sd: Array, low: Array, ranks: Array) -> Array:
     return np.asarray(np.maximum(np.where(exact, mean, mean + sd * drawn), low))
 
 
+def at_least(mean: Array, sd: Array, low: Array, ranks: Array) -> Array:
+    """Quantiles at ``ranks`` of normal laws, raised to ``low`` where they are below."""
+    return np.asarray(np.maximum(mean + sd * ndtri(ranks), low))
+
+
 def confidence_level(level: Any) -> float:
     """A level of at least a half and below one."""
     if not is_number(level) or not 0.5 <= level < 1.0:

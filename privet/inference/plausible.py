@@ -1,20 +1,21 @@
 """Hessians that a released one may have come from: itself less fresh draws of its noise.
 
-Noise spreads eigenvalues, so the released ones less the noise once more are too spread. What is
-done about it depends on whether the smallest eigenvalue is *clear*, at least ``clear_sds`` standard
-deviations of ``<u, E u>`` above zero with the ridge. A table with a direction ``u`` that has no
-curvature makes that happen at most as rarely as ``<u, E u>`` is so large, in any dimension, since
-the smallest eigenvalue is at most what is found along ``u``.
+Noise spreads eigenvalues, so the released ones less the noise once more are too spread. They are
+moved to where the exact matrix is expected along their vectors,
 
-    clear        eigenvalues are moved to where the exact matrix is expected along their vectors,
-                 ``l_i - 2 v sum_j (l_i - l_j)/((l_i - l_j)^2 + 4 v)``, ``v`` the variance of an
-                 entry off the diagonal (Bun, Allez, Bouchaud and Potters 2016, for a matrix with
-                 additive noise)
-    not clear    some directions may have no curvature at all. Raising negative eigenvalues to zero
-                 raises the curvature of such directions; ``LOWERED sqrt k`` standard deviations
-                 are taken off all of them first, ``k`` the number of eigenvalues that are not clear
+    l_i - 2 v sum_j (l_i - l_j)/((l_i - l_j)^2 + 4 v)
 
-Both are at least zero before the ridge is added, as the exact ones are.
+with ``v`` the variance of an entry off the diagonal (Bun, Allez, Bouchaud and Potters 2016, for a
+matrix with additive noise), and raised to zero where negative, as no exact one is. That raises the
+curvature of directions that have none: their true length is the largest possible, so that errors
+make it shorter only. Eigenvalues that may be such a direction's are therefore lowered by
+``lowered`` standard deviations of ``<u, E u>`` first. Those are the ones within ``clear_sds``
+standard deviations of zero; where all are clear of that with the ridge, only those below the ridge,
+since of the others the table says enough.
+
+Whether all are *clear* with the ridge is asked of the released matrix. A table with a direction
+``u`` without curvature makes the smallest eigenvalue look clear at most as rarely as ``<u, E u>``
+is so large, in any dimension, since that eigenvalue is at most what is found along ``u``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from privet._types import Array
 from privet.mechanisms.matrix import NoisyMatrices
 from privet.randomness import Randomness
 
-LOWERED = 1.0
 #: draws of the noise, each used with both signs: as many as a second or so allows
 FEWEST, MOST, WORK = 8, 32, 2e7
 
@@ -60,7 +60,11 @@ class PlausibleHessians:
 
 
 def plausible_hessians(
-    released: NoisyMatrices, ridge: float, randomness: Randomness, clear_sds: float
+    released: NoisyMatrices,
+    ridge: float,
+    randomness: Randomness,
+    clear_sds: float,
+    lowered: float,
 ) -> PlausibleHessians:
     """Draws of what the exact Hessian may be, given the released one."""
     sd, side = released.hessian_sd, len(released.hessian)
@@ -68,16 +72,22 @@ def plausible_hessians(
     noise = released.hessian_noise(randomness, count)
     drawn = released.hessian - np.concatenate([noise, -noise])
     values, vectors = np.linalg.eigh(drawn)
-    unclear = int((np.linalg.eigvalsh(released.hessian) + ridge < clear_sds * sd).sum())
-    lowered = values - LOWERED * sd * np.sqrt(unclear)
+    unclear, flat = within_noise(np.linalg.eigvalsh(released.hessian), ridge, clear_sds * sd)
     # the noise is in it twice: the variance off the diagonal is twice sd^2/2
-    moved = lowered if unclear else denoised(values, sd**2)
+    moved = denoised(values, sd**2)
+    moved[:, :flat] -= lowered * sd
     ranks = np.asarray(
         randomness.uniforms((2 * count,)).argsort().argsort() + 0.5, dtype=np.float64
     )
     return PlausibleHessians(
         np.maximum(moved, 0.0) + ridge, vectors, ridge, ranks / (2.0 * count), unclear
     )
+
+
+def within_noise(values: Array, ridge: float, clear: float) -> tuple[int, int]:
+    """How many eigenvalues are not clear even with the ridge, and how many may be none at all."""
+    unclear = int((values + ridge < clear).sum())
+    return unclear, int((values < (clear if unclear else min(clear, ridge))).sum())
 
 
 def denoised(values: Array, variance: float) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
-from privet.inference.uncertainty import ANY_LOSS, LIKELIHOOD, RESIDUAL, Caution, FitNoise
+from privet.inference.uncertainty import HINGE, LIKELIHOOD, RESIDUAL, Caution, FitNoise
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms import MECHANISMS, Design
 from privet.models import (
@@ -171,7 +171,7 @@ class ParameterLayout:
         """By the kind of score: log-odds are those of a log-likelihood, and numbers have none."""
         if not self.classes:
             return RESIDUAL
-        return LIKELIHOOD if self.kind == "log-odds" else ANY_LOSS
+        return LIKELIHOOD if self.kind == "log-odds" else HINGE
 
     @property
     def mapped(self) -> bool:

@@ -27,7 +27,7 @@ from typing import ClassVar
 import numpy as np
 
 from privet._types import Array
-from privet.inference.mixture import Parts, above
+from privet.inference.mixture import Parts, above, at_least
 from privet.inference.plausible import PlausibleHessians, plausible_hessians
 from privet.mechanisms.matrix import NoisyMatrices
 from privet.noise import Noise
@@ -51,13 +51,14 @@ class Caution:
     clear_sds: float  # an eigenvalue is clear of its noise from here on, in standard deviations
     power: float  # of the length, by which a plausible matrix counts where all are clear; else 1
     trace_known: bool = True  # whether the second moment's trace is far above its noise
+    lowered: float = 1.5  # standard deviations taken off eigenvalues that may be none at all
 
 
 #: Of a log-likelihood Hessian and second moment are equal where the model is right (Fisher). Along
 #: the coefficients of real tables they differ by 0.07 to 0.12 on average, and by 0.3 at most.
-LIKELIHOOD = Caution(agreement=0.2, clear=6.0, clear_sds=2.5, power=-1.0)
-#: Of a hinge they need not be alike (there they differ by 0.6 to 1.4), and its Hessian jumps.
-ANY_LOSS = Caution(agreement=1.0, clear=2.0, clear_sds=3.0, power=1.0)
+LIKELIHOOD = Caution(agreement=0.35, clear=6.0, clear_sds=2.5, power=-1.0)
+#: Of a hinge they need not be alike: there they differ by 0.6 to 1.4.
+HINGE = Caution(agreement=1.0, clear=6.0, clear_sds=2.5, power=-1.0)
 #: Of a residual they have nothing to do with each other: gradients are as small as residuals are,
 #: relative to the declared bounds, so their second moment may be far below its noise.
 RESIDUAL = Caution(agreement=1.0, clear=2.0, clear_sds=3.0, power=1.0, trace_known=False)
@@ -92,22 +93,25 @@ class Uncertainty:
     n: int
     noise: FitNoise
     seed: int  # of the draws, which need no secret: the same question gets the same answer
-    caution: Caution = ANY_LOSS
+    caution: Caution = HINGE
 
     @cached_property
     def plausible(self) -> PlausibleHessians:
         """Hessians that the released one may have come from."""
+        caution, draws = self.caution, InsecureSeed(self.seed)
         return plausible_hessians(
-            self.released, self.regularization, InsecureSeed(self.seed), self.caution.clear_sds
+            self.released, self.regularization, draws, caution.clear_sds, caution.lowered
         )
 
     def parts(self, directions: Array) -> Parts:
         """The mixture along each row of ``directions`` (q, p)."""
         through = self.plausible.solved(directions)
         center, spread = self._moments(through)
-        # the covariance along a direction is normal around its center, and not negative
+        # the covariance along a direction is normal around its center, and not negative: raised
+        # where it is, or cut off there, which is longer, where all of it may be noise
         low = LEAST_SHAPE * self._alike(through)
-        drawn = above(center, spread, low, self.plausible.ranks[:, None])
+        not_negative = at_least if self.caution.trace_known else above
+        drawn = not_negative(center, spread, low, self.plausible.ranks[:, None])
         noise = self._noise_along(through, directions)
         middle = np.maximum(center, low) / self.n + noise * self.noise.main.coordinate_sd**2
         gap = (directions**2).sum(axis=1) * self.noise.gap_sd**2

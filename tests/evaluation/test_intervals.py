@@ -114,6 +114,16 @@ def test_areas_are_covered(n: int, scale: float, shift: float) -> None:
     assert LOWEST <= inside <= HIGHEST
 
 
+def test_noise_near_a_perfect_curve_does_not_say_that_nothing_is_known() -> None:
+    """Noise that looked like the rows' variance made one interval in a hundred [0.1, 1] or so."""
+    found, area = curves(1000, 5.6, 11.0)
+    assert area > 0.95
+    lower, upper = found.intervals(0.95)
+    assert lower[found.usable].min() > 0.4
+    inside = ((lower <= area) & (area <= upper)).sum()
+    assert LOWEST <= inside <= HIGHEST
+
+
 def test_the_noisy_area_is_unbiased_and_its_noise_counts() -> None:
     found, area = curves(2000, 6.0, 4.0)
     p, q = found.totals

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
-from privet.inference.mixture import Parts, above, quantiles, tails
+from privet.inference.mixture import Parts, above, at_least, quantiles, tails
 from privet.noise import GaussianNoise, SphericalLaplace
 from privet.planning.bounds import quantile, variances
 from privet.randomness import InsecureSeed
@@ -94,3 +94,13 @@ def test_normal_laws_that_are_cut_off() -> None:
     far = above(np.full(1, -1e3), np.ones(1), np.zeros(1), np.full(1, 0.5))
     assert 0.0 <= far[0] < 1.0
     assert above(np.full(1, 3.0), np.zeros(1), np.ones(1), np.full(1, 0.2))[0] == 3.0
+
+
+def test_normal_laws_that_are_raised_to_a_bound() -> None:
+    """Against draws; a law far below its bound is the bound."""
+    rng, ranks = np.random.default_rng(), (np.arange(4000) + 0.5) / 4000.0
+    raised = np.maximum(rng.normal(1.0, 2.0, 400_000), 0.5)
+    found = at_least(np.full(4000, 1.0), np.full(4000, 2.0), np.full(4000, 0.5), ranks)
+    assert abs(found.mean() - raised.mean()) < 5.0 * raised.std() / math.sqrt(len(raised)) + 2e-3
+    assert at_least(np.full(1, -1e3), np.ones(1), np.zeros(1), np.full(1, 0.5))[0] == 0.0
+    assert at_least(np.full(1, 3.0), np.zeros(1), np.ones(1), np.full(1, 0.2))[0] == 3.0
