@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from _common import HERE, table, write
+from _interval_page import EARLIER
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -301,13 +302,27 @@ def draw_coverage(results: list[Result]) -> None:
     plt.close(figure)
 
 
+def waiting(results: list[Result]) -> str:
+    """Which cells of ours are from before the last change of constants."""
+    ours = [r for r in results if r["construction"] == "ours"]
+    places = sorted({(r["data"], r["d"], r["n"], r["epsilon"]) for r in ours if EARLIER in r})
+    count = sum(EARLIER in r for r in ours)
+    if not count:
+        return ""
+    names = "; ".join(f"{data}, d = {d}, n = {n:,}, eps = {eps:g}" for data, d, n, eps in places)
+    return (
+        f"\n{count} of {len(ours)} cells of ours were measured with earlier constants, some or all "
+        f"of: {names}. `python reproduce/wang2018.py` measures them again.\n"
+    )
+
+
 def write_all(stored: dict[str, Result]) -> None:
     """Page and pictures."""
     results = list(stored.values())
     draw(results)
     draw_coverage(results)
     pages = [
-        INTRO,
+        INTRO + waiting(results),
         adult_tables(results),
         against_paper(results),
         "![coverage](wang2018_coverage.png)\n",

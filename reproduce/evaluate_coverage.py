@@ -114,20 +114,20 @@ def simulate(
     kinds, noisy = rows(), []
     for table, mechanism in zip(planned.tables, planned.mechanisms, strict=True):
         cells = (counts @ gathered(kinds, table)).astype(np.int64)
-        noisy.append(fast(mechanism, cells))
+        noisy.append(fast(mechanism, cells, n))
     reading, _ = read_tables(
         planned.tables, planned.mechanisms, noisy, PublicFacts(n, LEVEL, (0, 1), GROUPS)
     )
     return planned, reading, truths(planned, population)
 
 
-def fast(mechanism: object, cells: NDArray[np.int64]) -> Array:
+def fast(mechanism: Histogram, cells: NDArray[np.int64], n: int) -> Array:
     """The mechanism's noise by floating point: its grid is a millionth of it."""
 
     class Fast(SystemRandomness):
         secure = False
 
-    return mechanism.perturb(cells, Fast())  # type: ignore[attr-defined]
+    return mechanism.design(n).perturb(cells, Fast())
 
 
 POPULATIONS = (
@@ -214,7 +214,7 @@ def area_coverage(population: Population, budget: Budget, n: int) -> tuple[float
     law = population.law() @ gathered(rows(), table)
     size = table.shape[-1]
     counts = np.random.default_rng().multinomial(n, law / law.sum(), size=AREA_SIMULATIONS)
-    noisy = fast(mechanism, counts)
+    noisy = fast(mechanism, counts, n)
     found = NoisyCurves(noisy[:, size:], noisy[:, :size], mechanism.variance)
     exact = NoisyCurves(law[None, size:], law[None, :size], 0.0)
     area = float(exact.estimates()[0])

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from _common import HERE, table, tell, write
 from _interval_cells import Cell, grid
-from _interval_page import USED
+from _interval_page import EARLIER, USED
 from _interval_tables import idle, population
 from _weighted import Distinct, minimizers, moments
 from scipy import stats
@@ -319,7 +319,8 @@ def main() -> None:
     wanted = set(sys.argv[1:]) or {"measure", "write"}
     if "measure" in wanted:
         for cell in grid():
-            if cell.key in stored():
+            known = stored().get(cell.key, {EARLIER: True})
+            if EARLIER not in known:
                 continue
             found = measure(cell)
             about = {"chooses": cell.chooses, "replicates": cell.replicates}

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import tables
 from _common import HERE, kdd99, tell
+from _interval_page import EARLIER
 from _weighted import Distinct, distinct, minimizers, moments
 from tables.columns import Column, each
 from two_matrices import TwoMatrices
@@ -293,7 +294,7 @@ def main() -> None:
     wanted = set(sys.argv[1:]) or {"measure", "write"}
     if "measure" in wanted:
         for cell in grid():
-            if cell.key in stored():
+            if EARLIER not in stored().get(cell.key, {EARLIER: True}):
                 continue
             found = measure(cell)
             results = stored() | {cell.key: asdict(cell) | found}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
@@ -241,6 +242,11 @@ def refuse_unsuited(model: object) -> None:
     which component a row belongs to was learned from the rows.
     """
     suited = LogisticRegression | LinearSVC | RobustRegressor | PoissonRegressor
+    if isinstance(model, Pipeline):
+        raise DeclarationError(
+            "fit_with_intervals takes no pipeline. Fit the pipeline, and pass it with its rows to "
+            "confidence_intervals; or pass transformed rows and the last step here."
+        )
     linear = isinstance(model, suited)
     if not linear and not isinstance(model, LargeMarginGaussian):
         raise DeclarationError(
