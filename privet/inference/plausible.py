@@ -72,7 +72,8 @@ def plausible_hessians(
     noise = released.hessian_noise(randomness, count)
     drawn = released.hessian - np.concatenate([noise, -noise])
     values, vectors = np.linalg.eigh(drawn)
-    unclear, flat = within_noise(np.linalg.eigvalsh(released.hessian), ridge, clear_sds * sd)
+    seen = np.asarray(np.linalg.eigvalsh(released.hessian), dtype=np.float64)
+    unclear, flat = within_noise(seen, ridge, clear_sds * sd)
     # the noise is in it twice: the variance off the diagonal is twice sd^2/2
     moved = denoised(values, sd**2)
     moved[:, :flat] -= lowered * sd
