@@ -49,6 +49,16 @@ class RawTable:
         places = {value: place for place, value in enumerate(self.schema.label.classes)}
         return x, np.array([places[value] for value in y.tolist()])
 
+    @cached_property
+    def _bent(self) -> dict[Schema, NDArray[Any]]:
+        return {}
+
+    def encoded_by(self, schema: Schema) -> NDArray[Any]:
+        """Rows by this schema with knots, or by another one of the same columns."""
+        if schema not in self._bent:
+            self._bent[schema] = schema.encode(self.columns).x
+        return self._bent[schema]
+
     def split(self, draw: int) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
         """Training and test rows of one draw: a quarter for the test, at most 3,000."""
         order = np.random.default_rng(SEED + draw).permutation(self.n)

@@ -57,12 +57,14 @@ class ModelFlags:
             "linear",
             "huber",
             "poisson",
-        ],
+        ]
+        | None,
         typer.Option(
             help="What to fit: a linear model, an ellipsoid for each class, a kernel machine, or, "
-            "where the label is a number, a linear, robust or Poisson regression (privet train)."
+            "where the label is a number, a linear, robust or Poisson regression (privet train). "
+            "Default: logistic, and privet train lets numbers bend where the noise allows it."
         ),
-    ] = "logistic"
+    ] = None
     gamma: Annotated[
         float | None,
         typer.Option(help="Width of a kernel machine's Gaussian kernel; default: a public rule."),
@@ -95,22 +97,27 @@ class ModelFlags:
         typer.Option(help="Rows are clipped to this Euclidean norm. Encoded rows are within 1."),
     ] = None
 
+    @property
+    def kind(self) -> str:
+        """The model that is named, or the default one."""
+        return self.model or "logistic"
+
     def unfitted(self, classes: Sequence[Any] | None, **more: Any) -> Any:
         """The model, not yet fitted; ``classes`` are the schema's labels, None without a schema."""
-        return model_class(self.model)(**self._given(classes), **more)
+        return model_class(self.kind)(**self._given(classes), **more)
 
     def _released(self, path: Path) -> Any:
         """The released model that the flag names."""
         from privet.store import load
 
-        if self.model not in ("logistic", "svm"):
+        if self.kind not in ("logistic", "svm"):
             raise typer.BadParameter("--center goes with --model logistic or svm only.")
         return load(path)
 
     def _given(self, classes: Sequence[Any] | None) -> dict[str, Any]:
         """The parameters that were given; one that this model does not have is wrong usage."""
-        kernel = self.model.startswith("kernel-")
-        if self.model in NUMBERS and self.class_weight:
+        kernel = self.kind.startswith("kernel-")
+        if self.kind in NUMBERS and self.class_weight:
             raise typer.BadParameter("--class-weight is for classes; a number has none.")
         if not kernel and (self.gamma is not None or self.frequencies is not None):
             raise typer.BadParameter("--gamma and --frequencies go with --model kernel-... only.")

@@ -288,8 +288,8 @@ def _with_loss(model: ModelFlags, loss: str | None) -> tuple[ModelFlags, dict[st
     if loss is None:
         return model, {}
     fitting = ("logistic",) if loss == "logistic" else ("logistic", "svm")
-    if model.model not in fitting:
-        raise typer.BadParameter(f"--loss {loss} does not go with --model {model.model}.")
+    if model.kind not in fitting:
+        raise typer.BadParameter(f"--loss {loss} does not go with --model {model.kind}.")
     return (model, {}) if loss == "logistic" else (replace(model, model="svm"), {"loss": loss})
 
 

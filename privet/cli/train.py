@@ -68,6 +68,10 @@ def train(
     A folder is read in parts, in every pass anew, and never held; so is a file with --engine. On a
     terminal you then see the passes, the rows per second and the gradient norm still to go.
 
+    Without --model you get a logistic model whose numbers bend at three or six places where rows
+    and budget allow it (two classes); the file then holds the schema with these knots. With --model
+    logistic every number is a straight line.
+
     Kernel machines expect columns of about unit variance: add --standardize private, or --gamma.
     With many features they need --delta or --rho: a pure epsilon is noisy there.
     """
@@ -80,7 +84,7 @@ def train(
     reading.look_first(declared, table)
     start = time.perf_counter()
     with paying(out, account.ledger, force=force) as paid:
-        fitted = fit(unfitted, declared, table)
+        fitted = fit(unfitted, declared, table, knots="auto" if model.model is None else None)
         deliver(fitted, paid)
     show_released(fitted, out, time.perf_counter() - start, json=json)
 
@@ -148,7 +152,13 @@ def confirmed_schema(path: Path) -> Schema:
 
 
 def fit(
-    unfitted: Model, schema: Schema, data: Any, what: str = "fitting", *, timed: bool = True
+    unfitted: Model,
+    schema: Schema,
+    data: Any,
+    what: str = "fitting",
+    *,
+    timed: bool = True,
+    knots: Literal["auto"] | None = None,
 ) -> Model:
     """The model or search, fitted to a file or a table that is read in parts."""
     from privet.models import fit_table
@@ -158,7 +168,7 @@ def fit(
         if not timed:  # passes would tell how many runs there were
             return fit_table(unfitted, schema, data)
         with watched(tell):
-            return fit_table(unfitted, schema, data)
+            return fit_table(unfitted, schema, data, knots=knots)
 
 
 def deliver(fitted: Promised, paid: Paid) -> None:

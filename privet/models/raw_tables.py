@@ -13,7 +13,8 @@ person with at most ``k`` rows that count (``docs/schema.md``).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -22,6 +23,7 @@ from sklearn.pipeline import Pipeline
 from privet.errors import DataError, DeclarationError
 from privet.ledger.charge import check_ledger, check_unit, for_persons
 from privet.models.encoder import SchemaEncoder
+from privet.models.knots import with_knots
 from privet.models.planned import Planned
 from privet.models.preparation import mechanism_for
 from privet.models.row_wise import Promised, Scored, Trainable, parted
@@ -38,7 +40,9 @@ Model = TypeVar("Model")
 Unfitted = TypeVar("Unfitted", bound=Trainable)
 
 
-def fit_table(model: Model, schema: Schema, table: Any) -> Model:
+def fit_table(
+    model: Model, schema: Schema, table: Any, *, knots: int | Literal["auto"] | None = None
+) -> Model:
     """A fitted copy of ``model``, trained on a raw table by the declarations of its schema.
 
     Parameters
@@ -56,6 +60,10 @@ def fit_table(model: Model, schema: Schema, table: Any) -> Model:
         A pandas, polars or Arrow table, a DuckDB relation, columns by name in a dictionary, or the
         path of a Parquet or CSV file. A folder of files, and what ``privet.stream`` makes, is read
         in parts and never held (``docs/scale.md``).
+    knots : int, "auto" or None, default None
+        Of each number that declares none: how many, or what a public rule of rows, columns and
+        budget takes (``privet/models/knots.py``; never in a pipeline). The model carries the schema
+        with its knots. None keeps numbers straight.
 
     Returns
     -------
@@ -68,6 +76,11 @@ def fit_table(model: Model, schema: Schema, table: Any) -> Model:
     _refuse_divided(parts.last)
     chosen = for_schema(parts.last, schema, stepped=bool(parts.steps))
     budget, (x, y) = as_budget(parts.last.budget), encoded(schema, table)
+    if knots != "auto" or not parts.steps:
+        made = partial(for_schema, parts.last, stepped=bool(parts.steps))
+        bent = with_knots(schema, knots, len(x), made)
+        if bent is not schema:
+            schema, chosen, (x, y) = bent, made(bent), encoded(bent, table)
     if not isinstance(model, Pipeline):
         chosen = prepared_for(chosen, len(x), x.shape[1])
         with for_persons(0 if schema.person is None else schema.group_size):

@@ -22,7 +22,7 @@ def train(people: Path, out: Path, *more: object) -> object:
 
 def test_the_model_carries_its_schema_and_its_guarantee(people: Path) -> None:
     model = load(people / "model.privet")
-    assert Schema.from_toml(model.schema_) == census_schema()
+    assert Schema.from_toml(model.schema_) == census_schema().with_knots(3)  # no --model was named
     assert model.guarantee_.budget.facts() == {"epsilon": 3.0}
     assert model.guarantee_.private
     assert any("schema" in text for text in model.guarantee_.assumptions)
@@ -152,7 +152,7 @@ def test_predictions_need_the_model_file_alone(people: Path, tmp_path: Path) -> 
     result = run("predict", people / "model.privet", people / "people.csv", "--out", out, "--json")
     assert json.loads(result.stdout)["rows"] == ROWS
     lines = out.read_text().splitlines()
-    model, schema = load(people / "model.privet"), census_schema()
+    model, schema = load(people / "model.privet"), census_schema().with_knots(3)
     wanted = model.predict(schema.encode_features(people / "people.csv"))
     assert lines == ["prediction", *wanted.tolist()]
     assert len(set(lines)) == 3
@@ -172,14 +172,23 @@ def test_probabilities_on_the_screen_and_in_parquet(people: Path, tmp_path: Path
 
 
 def test_a_model_without_schema_says_so(people: Path, tmp_path: Path) -> None:
-    model = load(people / "model.privet")
+    model, kept = load(people / "model.privet"), tmp_path / "kept.toml"
+    kept.write_text(model.schema_)  # with the knots of its numbers
     del model.schema_
     model.save(tmp_path / "m")
     refused(run("predict", tmp_path / "m", people / "people.csv"), "schema")
-    given = run(
-        "predict", tmp_path / "m", people / "people.csv", "--schema", people / "schema.toml"
-    )
+    given = run("predict", tmp_path / "m", people / "people.csv", "--schema", kept)
     assert given.exit_code == 0
+
+
+def test_a_named_model_keeps_numbers_straight(people: Path, tmp_path: Path) -> None:
+    out = tmp_path / "straight.privet"
+    told = run(
+        *("train", people / "people.csv", "--schema", people / "schema.toml", "--epsilon", 3),
+        *("--model", "logistic", "--out", out),
+    )
+    assert told.exit_code == 0
+    assert Schema.from_toml(load(out).schema_) == census_schema()
 
 
 def test_a_person_with_several_rows_gets_the_whole_budget(people: Path, tmp_path: Path) -> None:
