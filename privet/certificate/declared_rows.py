@@ -137,6 +137,9 @@ def _blocks(domain: Record | None) -> tuple[DeclaredBlock, ...]:
             raise Undecided(f"the block {block['kind']!r} of the domain is not known here")
         hot = block["kind"] == "one-hot"
         missing = bool(block.get("missing", False))
+        # rows between two categories are in the same body, unless they may be in none
+        if block.get("between", False) not in (False, True) or (missing and block.get("between")):
+            raise Undecided("a block whose rows lie between categories is not declared like this")
         found.append(DeclaredBlock(int(block["width"]), ball(block["size"]), hot, missing))
     if domain is not None and not found:
         raise Undecided("a domain without blocks is not known here")

@@ -65,14 +65,16 @@ class FileFlags:
     ) -> tuple[Any, Schema]:
         """A released model, and the schema that it carries and by which ``data`` is to be read.
 
-        The schema is the one in the model file, or the given one for a file without.
+        The schema is the one in the model file, or the given one for a file without. Numbers of a
+        given one that declare no knots have those with which the model was trained.
         """
         from privet.models.raw_tables import carried, with_schema
         from privet.schema import Schema
         from privet.store import load
 
         model = load(path)
-        declared = carried(model) if schema is None else Schema.from_toml(schema)
+        held = carried(model)
+        declared = held if schema is None else Schema.from_toml(schema).bent_like(held)
         if declared is None:
             raise DeclarationError(
                 "The model file holds no schema, so rows of a table cannot be encoded. Give one "

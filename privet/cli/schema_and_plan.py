@@ -264,7 +264,7 @@ def _check_number(
     model: ModelFlags, schema: Path | None, others: tuple[Any, ...], error: float | None
 ) -> None:
     """A regression is planned for a schema, which has the target's bounds."""
-    if model.model not in NUMBERS:
+    if model.kind not in NUMBERS:
         if error is not None:
             raise typer.BadParameter("--error is for regressions: --model linear, huber, poisson.")
         return

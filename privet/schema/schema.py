@@ -102,6 +102,19 @@ class Schema(Declarations):
         }
         return replace(self, columns=columns)
 
+    def bent_like(self, other: Schema | None) -> Schema:
+        """The same with the other schema's knots in numbers that declare none here."""
+        theirs = {} if other is None else dict(other.columns)
+        columns = {
+            name: replace(column, knots=known.knots)
+            if isinstance(column, Numeric)
+            and isinstance(known := theirs.get(name), Numeric)
+            and column.knots is None
+            else column
+            for name, column in self.columns.items()
+        }
+        return replace(self, columns=columns)
+
     def to_toml(self) -> str:
         """The schema as TOML, which ``from_toml`` reads back."""
         return toml.write(self)

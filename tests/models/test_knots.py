@@ -90,6 +90,14 @@ def test_what_is_declared_or_named_is_kept() -> None:
     assert declared == SCHEMA.with_knots(5)
 
 
+def test_a_schema_takes_over_the_knots_of_another() -> None:
+    """As one that is given to judge a model: it says whose rows they are, and nothing of knots."""
+    bent = SCHEMA.with_knots(3)
+    assert SCHEMA.bent_like(bent) == bent
+    assert bent.bent_like(SCHEMA.with_knots(6)) == bent  # what is declared stays
+    assert SCHEMA.bent_like(SCHEMA) == SCHEMA.bent_like(None) == SCHEMA
+
+
 def test_a_model_with_knots_carries_them(tmp_path: Any) -> None:
     rows = table(6_000)
     features = {name: rows[name] for name in ("age", "ward")}
