@@ -132,10 +132,11 @@ WITH space AS (
     FROM pg_seclabel r JOIN ours ON ours.class = r.classoid AND ours.oid = r.objoid
   -- whoever may read can make a view or a function of it, elsewhere and with rights of his own
   UNION ALL SELECT format('%s, which hangs on %s',
-      pg_describe_object(d.classid, d.objid, d.objsubid), d.refobjid::regclass)
-    FROM pg_depend d JOIN relations r ON r.oid = d.refobjid
-    WHERE d.refclassid = 'pg_class'::regclass
-      AND (d.classid, d.objid) NOT IN (SELECT class, oid FROM ours)
+      pg_describe_object(d.classid, d.objid, d.objsubid), r.oid::regclass)
+    FROM pg_depend d JOIN relations r ON d.refclassid = 'pg_class'::regclass AND r.oid = d.refobjid
+      OR d.refclassid = 'pg_type'::regclass AND d.refobjid IN (r.reltype, (SELECT typarray
+        FROM types WHERE types.oid = r.reltype)) AND d.classid = 'pg_class'::regclass
+    WHERE (d.classid, d.objid) NOT IN (SELECT class, oid FROM ours)
       AND d.classid NOT IN ('pg_rewrite'::regclass, 'pg_proc'::regclass, 'pg_policy'::regclass)
   UNION ALL SELECT format('a cast from %s to %s', r.castsource::regtype, r.casttarget::regtype)
     FROM pg_cast r WHERE r.castsource IN (SELECT oid FROM types)
@@ -147,6 +148,13 @@ WITH space AS (
     FROM pg_depend d JOIN ours ON ours.class = d.classid AND ours.oid = d.objid
     WHERE (d.refclassid, d.refobjid) NOT IN (SELECT class, oid FROM ours)
       AND d.refclassid NOT IN ('pg_namespace'::regclass, 'pg_language'::regclass)
+  -- a function or a view lends its owner's rights, a table runs functions of its indices with them
+  UNION ALL SELECT format('%s of the owner', pg_describe_object(d.classid, d.objid, d.objsubid))
+    FROM pg_shdepend d JOIN owner ON owner.oid = d.refobjid AND owner.prefix IS NOT NULL, space
+    WHERE d.refclassid = 'pg_authid'::regclass AND d.deptype = 'o'
+      AND d.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND (d.classid, d.objid) NOT IN (SELECT class, oid FROM ours
+        UNION ALL SELECT 'pg_namespace'::regclass, space.oid)
   UNION ALL SELECT 'rights by default for what the owner makes'
     FROM pg_default_acl r JOIN owner ON owner.oid = r.defaclrole AND owner.prefix IS NOT NULL
     WHERE r.defaclnamespace IN (SELECT 0::oid UNION ALL SELECT oid FROM space)

@@ -24,7 +24,15 @@ from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
 from privet.ledger.postgres_connection import ENTRIES, LEDGER, PostgresConnection, connected
 from privet.ledger.postgres_facts import check_facts, check_nothing_more
-from privet.ledger.postgres_tables import CREATE, GUARD, HERE, MOVE, SECOND_TABLE, UPGRADE
+from privet.ledger.postgres_tables import (
+    CREATE,
+    GUARD,
+    HERE,
+    MOVE,
+    NOTE_TABLE,
+    SECOND_TABLE,
+    UPGRADE,
+)
 from privet.ledger.store import (
     ANSWER_COLUMNS,
     FOREIGN,
@@ -138,6 +146,7 @@ class PostgresStore:
     def adopting(self) -> Iterator[Entries]:
         """As ``writing``, on a server that took the place of the ledger's: it is the one now."""
         with self._transaction() as connection:
+            self._expect_own(connection)
             check_facts(connection, self.place, functions=False)
             connection.execute(connection.named("SELECT @.privet_lock()"))
             yield _entries(connection)
@@ -154,6 +163,7 @@ class PostgresStore:
             for statement in UPGRADE if found == SECOND_FORMAT else GUARD:
                 connection.execute(connection.named(statement))
             check_facts(connection, self.place)
+            connection.execute(connection.named(NOTE_TABLE))
             yield _entries(connection), found
 
     def check(self) -> None:
@@ -215,19 +225,20 @@ class PostgresStore:
         if opening:
             check_facts(connection, self.place)
         elif self.url not in _LOOKED_AT:
+            self._expect_own(connection)
             names = (connection.table(ENTRIES),)
             if connection.execute(_AS_OWNER, names).fetchall() == [(True,)]:
                 check_facts(connection, self.place, functions=False)
         _LOOKED_AT.add(self.url)
 
     def _expect_own(self, connection: PostgresConnection) -> None:
-        """Refuse tables and functions of another login, which may change what they do."""
-        for (owner,) in connection.execute(_OTHERS, {"schema": connection.schema}).fetchall():
+        """Refuse tables and functions of another login or group, which may change what they do."""
+        for kind, owner in connection.execute(_OTHERS, {"schema": connection.schema}).fetchall():
             raise LedgerError(
-                f"Tables or functions of the ledger at {self.place} belong to the login {owner!r}, "
-                "which could change every entry. If the ledger is that login's, open the account "
-                "as it, or after `privet ledger roles --apply`. If not, choose another schema, for "
-                "example ?options=-csearch_path%3Dledger."
+                f"Tables or functions of the ledger at {self.place} belong to the {kind} "
+                f"{owner!r}, which could change every entry. If the ledger is that {kind}'s, open "
+                f"and charge it as that {kind}, or after `privet ledger roles --apply`. If not, "
+                "choose another schema, for example ?options=-csearch_path%3Dledger."
             )
 
     def _format(self, connection: PostgresConnection) -> str:
@@ -242,12 +253,15 @@ class PostgresStore:
         """Refuse a server that is not the one, or not on the branch, of the last charge."""
         found = connection.execute(connection.named(_WHERE)).fetchall()[0]
         system, timeline, system_here, timeline_here = found
-        if (system, timeline) != (system_here, timeline_here):
+        # an earlier release noted the cluster alone
+        same = system == system_here or system == system_here.partition("/")[0]
+        if not same or timeline != timeline_here:
             what = (
                 f"went on from an earlier state (timeline {timeline_here}, it was {timeline}): a "
                 "replica was promoted, or a backup was restored"
-                if system == system_here
-                else "is not the one that the ledger was created on: a copy was restored elsewhere"
+                if same
+                else "holds a copy of the ledger, not the tables that were charged last: it was "
+                "restored elsewhere or anew, or its database was cloned"
             )
             raise LedgerError(
                 f"The server at {self.place} {what}. Charges may be missing there. Verify the "
@@ -292,14 +306,17 @@ SELECT a.relowner = e.relowner AND a.relkind = 'r' AND a.relpersistence = 'p'
 FROM pg_class a, pg_class e
 WHERE a.oid = to_regclass(:answers) AND e.oid = to_regclass(:entries)
 """
-# a role that logs nobody in is the owner that `privet ledger roles` makes
+# A role that logs nobody in is the owner that `privet ledger roles` makes, if its name says so: any
+# other group may have members who own the ledger, and so what runs when somebody charges it.
 _OTHERS = """
-SELECT DISTINCT r.rolname FROM pg_roles r JOIN (
+SELECT DISTINCT CASE WHEN r.rolcanlogin THEN 'login' ELSE 'group' END, r.rolname
+FROM pg_roles r JOIN (
   SELECT relowner AS owner, relnamespace AS schema, relname AS name FROM pg_class
   UNION SELECT proowner, pronamespace, proname FROM pg_proc
 ) made ON made.owner = r.oid JOIN pg_namespace n ON n.oid = made.schema
 WHERE n.nspname = %(schema)s AND starts_with(made.name::text, 'privet_')
-  AND r.rolcanlogin AND r.rolname <> current_user
+  AND (r.rolcanlogin OR r.rolname NOT LIKE '%%\\_owner')
+  AND r.rolname <> current_user AND NOT r.rolsuper
 """
 _DURABLE = "SELECT pg_is_in_recovery(), current_setting('fsync')"
 _RULES = """

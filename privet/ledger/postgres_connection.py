@@ -61,8 +61,16 @@ SET quote_all_identifiers = off;
 {settings}
 SELECT extract(epoch FROM current_setting('statement_timeout')::interval)
 """
+# What runs functions of a table's owner for whoever reads it. The planner computes expressions of
+# indices and statistics, and conditions of children, as far as they are constant.
 _TABLES = """
-SELECT n.nspname, c.relname, c.relkind = 'r'
+SELECT n.nspname, c.relname, CASE WHEN c.relkind <> 'r' THEN 'is no table'
+  WHEN c.relrowsecurity THEN 'has row security'
+  WHEN EXISTS (SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent))
+    THEN 'inherits, or is inherited from'
+  WHEN EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid
+    AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)) THEN 'has an index with expressions'
+  WHEN EXISTS (SELECT FROM pg_statistic_ext s WHERE s.stxrelid = c.oid) THEN 'has statistics' END
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = ANY(%s) AND c.relname = ANY(%s)
 """
@@ -179,9 +187,12 @@ def _find(connection: PostgresConnection, path: list[str], place: str) -> None:
     """The one schema on the path with tables of a ledger; the first of all if none has any."""
     names = [schema for schema in path if schema != "pg_catalog"]
     found: dict[str, set[str]] = {}
-    for schema, table, kept in connection.execute(_TABLES, (names, [ENTRIES, LEDGER])).fetchall():
-        if not kept:  # to look at a view would run what its owner likes
-            raise LedgerError(FOREIGN.format(place=place))
+    for schema, table, odd in connection.execute(_TABLES, (names, [ENTRIES, LEDGER])).fetchall():
+        if odd is not None:
+            raise LedgerError(
+                f"{FOREIGN.format(place=place)} {schema}.{table} {odd}, so that whoever reads it "
+                "would run what its owner likes: nothing was read."
+            )
         found.setdefault(schema, set()).add(table)
     if len(found) > 1:
         raise LedgerError(

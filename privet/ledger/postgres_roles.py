@@ -16,7 +16,7 @@ import re
 from privet.errors import DeclarationError, LedgerError
 from privet.ledger.postgres_connection import connected
 from privet.ledger.postgres_facts import check_facts_sql
-from privet.ledger.postgres_tables import GUARD, LOCK
+from privet.ledger.postgres_tables import GUARD, LOCK, NOTE_TABLE
 from privet.ledger.store import NOT_THERE, POSTGRES, checked_url, without_password
 
 _TABLES = "@.privet_entries, @.privet_ledger"
@@ -89,7 +89,8 @@ def _prepared(url: str, prefix: str, *, run: bool) -> list[str]:
             for statement in (*_BEGIN, *_ROLES, *GUARD, *_functions())
         ]
         # asked last, when nobody else can change the tables any more
-        statements += [check_facts_sql(connection.schema).encode(), b"COMMIT"]
+        statements += [check_facts_sql(connection.schema).encode()]
+        statements += [connection.named(NOTE_TABLE), b"COMMIT"]  # nobody's trigger sees it now
         for statement in statements if run else ():
             connection.execute(statement)
     return [statement.decode() for statement in statements]

@@ -33,13 +33,20 @@ from privet.ledger.store import FORMAT
 from privet.privacy.compose import FILTER_ORDERS
 from privet.privacy.kinds import CURVES
 
-#: Which server the ledger was last known to live on: its cluster, and the branch of its history.
+#: Where the ledger was last known to live: cluster, database and table, whose numbers no copy on
+#: the same cluster shares (a cloned database, a dump that was restored), and the branch of history.
 HERE = """
-SELECT (SELECT system_identifier::text FROM pg_control_system()),
+SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()), (SELECT oid
+    FROM pg_database WHERE datname = current_database()), '@.privet_entries'::regclass::oid),
   ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint
 """
 #: The ledger lives here from now on.
 MOVE = f"UPDATE @.privet_ledger SET (system, timeline) = ({HERE})"
+#: A ledger of an earlier release, which noted the cluster alone, notes database and table, too.
+NOTE_TABLE = f"""
+UPDATE @.privet_ledger known SET system = here.system FROM ({HERE}) here (system, timeline)
+WHERE here.system LIKE known.system || '/%/%' AND here.timeline = known.timeline
+"""
 
 _INDEX = "CREATE INDEX privet_entries_by_dataset ON @.privet_entries (dataset, sequence)"
 _TABLES = (

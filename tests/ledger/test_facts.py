@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from urllib.parse import quote
 
 import pytest
@@ -16,6 +17,8 @@ psycopg = pytest.importorskip("psycopg", reason="PostgreSQL cannot be installed 
 
 from privet.ledger import postgres  # noqa: E402
 from privet.ledger.postgres_roles import create_roles, roles_sql  # noqa: E402
+
+_READERS = count()
 
 
 @pytest.fixture
@@ -80,6 +83,13 @@ def made(postgres_server: str) -> tuple[Logins, list[str]]:
         "CREATE FUNCTION @.privet_number(json) RETURNS numeric LANGUAGE sql AS 'SELECT 0.0'",
         "CREATE VIEW @.privet_more AS SELECT 1",
         "CREATE SEQUENCE @.privet_numbers",
+        # what a former member of the owner leaves elsewhere, which lends the owner's rights
+        "CREATE VIEW z_N AS SELECT * FROM @.privet_entries; ALTER VIEW z_N OWNER TO rN_owner",
+        "CREATE FUNCTION @.z() RETURNS INT LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'; "
+        "ALTER FUNCTION @.z() OWNER TO rN_owner",
+        "CREATE TABLE z_N (x INT); ALTER TABLE z_N OWNER TO rN_owner",
+        "CREATE TABLE z_N (entry @.privet_entries)",  # keeps the owner from adding a column
+        "CREATE TABLE z_N (entry @.privet_entries[])",
         "CREATE PUBLICATION z_N FOR TABLE @.privet_entries",
         "CREATE TABLE @.z (entry BIGINT REFERENCES @.privet_entries)",
         "ALTER TABLE @.privet_entries ADD COLUMN more TEXT",
@@ -229,6 +239,56 @@ def test_a_view_in_the_place_of_a_ledger_is_not_looked_at(postgres_url: str) -> 
         )
     for attempt in (lambda: Ledger(postgres_url).datasets(), Ledger(postgres_url).verify):
         with pytest.raises(LedgerError, match="not a ledger that this Privet knows"):
+            attempt()
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "CREATE POLICY z ON privet_ledger USING (ran(1)); "
+        "ALTER TABLE privet_ledger ENABLE ROW LEVEL SECURITY",
+        "CREATE INDEX z ON privet_ledger ((ran(1)))",
+        "CREATE INDEX z ON privet_entries (body) WHERE ran(1)",
+        "CREATE TABLE z (CHECK (ran(1))) INHERITS (privet_entries)",
+        "CREATE STATISTICS z ON (ran(1)), body FROM privet_entries",
+    ],
+)
+def test_to_read_a_ledger_runs_nothing_of_its_owners(postgres_url: str, left: str) -> None:
+    """Policies run for whoever reads, and the planner computes what seems to be constant."""
+    number = next(_READERS)
+    Ledger(postgres_url).open("people", PureDP(1.0))
+    made = (
+        "CREATE OR REPLACE FUNCTION ran(INT) RETURNS BOOLEAN IMMUTABLE LANGUAGE plpgsql AS "
+        "$$ BEGIN {} RETURN true; END $$"
+    )
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        server.execute(made.format("").encode())
+        server.execute(left.encode())
+        server.execute(made.format("RAISE EXCEPTION 'ran';").encode())
+        reader = f"reader_{number}"
+        [(schema,)] = server.execute(b"SELECT current_schema()").fetchall()
+        server.execute(
+            f"CREATE ROLE {reader} LOGIN; GRANT USAGE ON SCHEMA {schema} TO {reader}; "
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {reader}".encode()
+        )
+    ledger = Ledger(postgres_url.replace("//privet@", f"//{reader}@"))
+    for attempt in (ledger.datasets, ledger.verify):
+        with pytest.raises(LedgerError, match="nothing was read"):
+            attempt()
+
+
+def test_no_ledger_of_a_group_is_opened_or_charged(postgres_server: str) -> None:
+    """Its members would own what runs for whoever charges: an analyst became a superuser."""
+    ledgers = logins(postgres_server)
+    changed(ledgers, "CREATE ROLE z_N NOLOGIN; GRANT ALL ON SCHEMA @ TO z_N")
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as server:
+        server.execute(named(ledgers, "REASSIGN OWNED BY rN_owner TO z_N"))
+    for attempt in (
+        lambda: ledgers.owner.open("more", PureDP(1.0)),
+        lambda: ledgers.of("alice").reserve("people", pure_event(0.1)),
+        lambda: ledgers.owner.adopt("moved"),
+    ):
+        with pytest.raises(LedgerError, match=f"belong to the group 'z_{ledgers.number}'"):
             attempt()
 
 

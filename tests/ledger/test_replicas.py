@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
@@ -15,6 +15,8 @@ from tests.ledger.storms import follows
 from tests.strategies import pure_event
 
 psycopg = pytest.importorskip("psycopg", reason="PostgreSQL cannot be installed here: no psycopg")
+
+from privet.ledger.postgres_roles import create_roles  # noqa: E402
 
 OPTIONS = f"&options={quote('-csearch_path=ledger', safe='')}"
 
@@ -83,6 +85,44 @@ def test_a_copy_on_another_server_is_noticed(primary: postgres.Server) -> None:
         copy.reserve("people", pure_event(0.5))
         copy.verify(source.head())
     source.reserve("people", pure_event(0.5))
+
+
+def test_a_copy_on_the_same_server_is_noticed(
+    primary: postgres.Server, elsewhere: Callable[[Ledger], None]
+) -> None:
+    """A cloned database, and a dump that is put back where it came from."""
+    with psycopg.connect(primary.url, autocommit=True) as server:
+        server.execute("CREATE DATABASE original")
+    source = Ledger(primary.url.replace("/postgres?", "/original?"))
+    source.open("people", PureDP(1.0))
+    with psycopg.connect(primary.url, autocommit=True) as server:
+        server.execute("CREATE DATABASE clone TEMPLATE original")
+    clone = Ledger(primary.url.replace("/postgres?", "/clone?"))
+    dumped = primary.run("pg_dump", "--clean", source.url)
+    source.reserve("people", pure_event(0.9))
+    elsewhere(source)  # the curator of the copy has never seen the original
+    for copy in (clone, source):
+        if copy is source:
+            primary.run("psql", "-v", "ON_ERROR_STOP=1", "-q", source.url, content=dumped)
+        with pytest.raises(LedgerError, match="holds a copy of the ledger"):
+            copy.reserve("people", pure_event(0.9))
+        copy.adopt()
+        copy.reserve("people", pure_event(0.9))
+
+
+def test_a_ledger_of_an_earlier_release_notes_its_table(primary: postgres.Server) -> None:
+    """It noted the cluster alone: it is charged as before, and knows more once it is brought up."""
+    ledger = Ledger(postgres.fresh(primary.url, "earlier"))
+    ledger.open("people", PureDP(1.0))
+    query = b"SELECT system FROM earlier.privet_ledger"
+    with psycopg.connect(primary.url, autocommit=True) as server:
+        whole = server.execute(query).fetchall()
+        for note in (ledger.migrate, lambda: create_roles(ledger.url, "earlier")):
+            server.execute(b"UPDATE earlier.privet_ledger SET system = split_part(system, '/', 1)")
+            ledger.reserve("people", pure_event(0.1))
+            note()
+            assert server.execute(query).fetchall() == whole
+            ledger.reserve("people", pure_event(0.1))
 
 
 def test_a_crash_is_not_taken_for_another_server() -> None:
