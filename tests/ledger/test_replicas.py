@@ -117,6 +117,7 @@ def test_a_ledger_of_an_earlier_release_notes_its_table(primary: postgres.Server
     query = b"SELECT system FROM earlier.privet_ledger"
     with psycopg.connect(primary.url, autocommit=True) as server:
         whole = server.execute(query).fetchall()
+        assert whole[0][0].count("/") == 2
         for note in (ledger.migrate, lambda: create_roles(ledger.url, "earlier")):
             server.execute(b"UPDATE earlier.privet_ledger SET system = split_part(system, '/', 1)")
             ledger.reserve("people", pure_event(0.1))
