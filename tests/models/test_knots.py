@@ -21,6 +21,7 @@ from privet import (
     fit_table,
     load,
 )
+from privet.certificate.recompute import recompute
 from privet.models.knots import LIMITS, with_knots
 from privet.models.preparation import effects_of_noise
 from privet.models.raw_tables import for_schema
@@ -111,6 +112,9 @@ def test_a_model_with_knots_carries_them(tmp_path: Any) -> None:
     assert (straight.predict(features) != rows["ill"]).mean() > 0.3
     assert (bent.predict(features) != rows["ill"]).mean() < 0.15
     bent.save(tmp_path / "bent")
+    numbers = {each.name: each.holds for each in recompute(tmp_path / "bent")}
+    told_only = {"regularization", "Jacobian term"}  # no file proves these (tests/certificate)
+    assert {holds for name, holds in numbers.items() if name not in told_only} == {True}
     again = load(tmp_path / "bent")
     np.testing.assert_array_equal(
         again.decision_function(features), bent.decision_function(features)
