@@ -213,9 +213,9 @@ def _find(connection: PostgresConnection, path: list[str], place: str) -> None:
 _HELD = """
 SELECT DISTINCT coalesce(a.usename::text, ''), l.pid
 FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
-WHERE l.relation = to_regclass(%s) AND l.granted AND l.mode LIKE '%%Exclusive%%'
-  AND l.mode NOT LIKE 'Row%%' AND l.database = (SELECT oid FROM pg_database
-    WHERE datname = current_database()) ORDER BY 1, 2 LIMIT 5
+WHERE l.relation = to_regclass(%s) AND l.granted AND l.mode <> 'AccessShareLock'
+  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+ORDER BY 1, 2 LIMIT 5
 """
 
 

@@ -385,3 +385,17 @@ def test_roles_are_shown_before_they_are_made(postgres_url: str, sqlite_url: str
         roles_sql(ledger.url, 'x"; DROP')
     with pytest.raises(DeclarationError, match="rights of the file"):
         roles_sql(sqlite_url)
+
+
+@pytest.mark.parametrize("mode", ["ROW EXCLUSIVE", "EXCLUSIVE"])
+def test_whoever_is_in_the_way_is_named(ledgers: Logins, mode: str) -> None:
+    """Every lock that whoever may insert can take, not only the one of a charge."""
+    take = {
+        "ROW EXCLUSIVE": "LOCK TABLE @.privet_entries IN ROW EXCLUSIVE MODE",
+        "EXCLUSIVE": "SELECT @.privet_lock()",
+    }[mode]
+    bob = Ledger(ledgers.of("bob").url + "%20-clock_timeout%3D100")
+    with psycopg.connect(ledgers.of("alice").url) as alice:
+        alice.execute(take.replace("@.", f'"{ledgers.schema}".').encode())
+        with pytest.raises(LedgerError, match=rf"login 'alice_{ledgers.number}' \(process \d+"):
+            bob.reserve("people", pure_event(0.1))
