@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from privet._types import Codes, Flags
 from privet.errors import DataError, PrivetError, quietly
-from privet.rows.arrays import MOST_BLOCK_ROWS
+from privet.rows.arrays import MOST_BLOCK_ROWS, ArrayRows
 from privet.rows.blas import one_thread
-from privet.rows.digests import joint
+from privet.rows.digests import fresh_key, joint
 from privet.rows.engine import Compensated, Kernel, Rows
 
 #: Rows of a chunk: a power of two, so that whole blocks fit in, of about this many entries.
@@ -41,6 +41,30 @@ def chunk_rows(d: int) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
+class Checked:
+    """Rows of a chunk that stays in memory as a view showed them last, checked and bounded.
+
+    Kept are rows that lie in the chunk itself, with a few numbers beside each. Nothing of it is
+    sent along with the chunk.
+    """
+
+    def __init__(self) -> None:
+        self._kept: tuple[bytes, dict[int, Rows]] = (b"", {})
+
+    def __reduce__(self) -> tuple[type[Checked], tuple[()]]:
+        return Checked, ()
+
+    def by(self, token: bytes) -> dict[int, Rows]:
+        """What the view with this token has made, by the first row; empty at first.
+
+        Whoever asks holds on to what is returned: another view's rows never come into it.
+        """
+        kept = self._kept
+        if kept[0] != token:
+            kept = self._kept = (token, {})
+        return kept[1]
+
+
 @dataclass(frozen=True)
 class Chunk:
     """Encoded rows from number ``start`` on, their labels' codes, and their groups' if asked.
@@ -55,6 +79,7 @@ class Chunk:
     codes: NDArray[Any] = field(repr=False)
     groups: Codes = field(repr=False)
     digest: bytes = field(default=b"", repr=False)
+    checked: Checked | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -66,7 +91,7 @@ class Chunk:
     def kept(self) -> Chunk:
         """The same rows, copied where they are a view of a larger array."""
         x = self.x if self.x.base is None else self.x.copy()
-        return Chunk(self.start, x, self.codes.copy(), self.groups.copy(), self.digest)
+        return Chunk(self.start, x, self.codes.copy(), self.groups.copy(), self.digest, Checked())
 
 
 class Unit(ABC):
@@ -181,20 +206,35 @@ class Job(Protocol):
 
 @dataclass(frozen=True)
 class Sums:
-    """A kernel's sums over blocks, with what they have lost to rounding."""
+    """A kernel's sums over blocks, with what they have lost to rounding.
+
+    ``token`` is the view's own: rows in memory are checked once by each view, not in every pass.
+    """
 
     view: View
     kernel: Kernel
     args: tuple[Any, ...]
     rough: bool = False
+    token: bytes = field(default_factory=fresh_key, repr=False)
 
     def __call__(self, chunks: Iterable[Chunk]) -> list[Compensated]:
         """Compensated sums over all blocks of all chunks."""
-        return self.joined(self._one(*rows) for chunk in chunks for rows in _looked_at(chunk))
+        return self.joined(self._one(rows) for chunk in chunks for rows in self._seen(chunk))
 
-    def _one(self, x: NDArray[Any], codes: NDArray[Any]) -> list[Compensated]:
-        with quietly():
-            rows = self.view(x, codes)
+    def _seen(self, chunk: Chunk) -> Iterator[Rows]:
+        """A few whole blocks at a time: rows are checked, and summed while the cache has them."""
+        kept = {} if chunk.checked is None else chunk.checked.by(self.token)
+        for start in range(0, len(chunk), MOST_BLOCK_ROWS):
+            rows = kept.get(start)
+            if rows is None:
+                place = slice(start, start + MOST_BLOCK_ROWS)
+                with quietly():
+                    rows = self.view(chunk.x[place], chunk.codes[place])
+                if isinstance(rows, ArrayRows) and rows.lies_in(chunk.x):
+                    kept[start] = rows
+            yield rows
+
+    def _one(self, rows: Rows) -> list[Compensated]:
         rows = rows.rough() if self.rough else rows
         return rows.totals(self.kernel, *self.args)
 
@@ -207,13 +247,6 @@ class Sums:
             for total, part in zip(found, value, strict=True) if value else ():
                 total.merge(part)
         return found
-
-
-def _looked_at(chunk: Chunk) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """A few whole blocks at a time: rows are checked, and summed while they are in the cache."""
-    for start in range(0, len(chunk), MOST_BLOCK_ROWS):
-        rows = slice(start, start + MOST_BLOCK_ROWS)
-        yield chunk.x[rows], chunk.codes[rows]
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from privet.rows.chunks import (
     UnitFact,
     View,
 )
+from privet.rows.digests import fresh_key
 from privet.rows.engine import Block, Compensated, Kernel, Rows
 from privet.rows.threads import Engine, Progress, watcher
 
@@ -150,6 +151,7 @@ class StreamedRows(Rows):
     def __init__(self, source: Source, view: View, *, rough: bool = False) -> None:
         self._source, self._view, self._rough = source, view, rough
         self._samples: dict[int, Rows] = {}
+        self._token = fresh_key()
         self.n = source.n
         # a view says how many columns it has of any row: one of zeros is nobody's
         self.m = view(np.zeros((1, source.d)), np.zeros(1, dtype=np.intp)).m
@@ -164,7 +166,7 @@ class StreamedRows(Rows):
 
     def totals(self, kernel: Kernel, *args: Any, stride: int = 1) -> list[Compensated]:
         """One pass over the table, or over a sample that an earlier pass has kept."""
-        job = Sums(self._view, kernel, args, self._rough)
+        job = Sums(self._view, kernel, args, self._rough, self._token)
         if stride == 1:
             return list(self._source.ask(job))
         if stride not in self._samples:
