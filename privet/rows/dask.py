@@ -28,6 +28,9 @@ MOST_OF_MEMORY = 0.5
 LOOK = 5.0
 #: Seconds that a pass waits where nobody works on it, and where there is no worker at all.
 PATIENCE, PATIENCE_ALONE = 40.0, 120.0
+#: How often the answers of a pass are computed before it is given up, and what ends it at once.
+CHANCES = 3
+FINAL = ("TaskFailed", "KilledWorker", "no worker is left")
 LOST = (
     "The Dask cluster did not finish the pass ({kind}). Nothing was released; a charge to a "
     "ledger stands. Look at the workers' logs and start again."
@@ -46,6 +49,10 @@ class PartitionUnit(Unit):
     def chunks(self) -> Iterator[Chunk]:
         """The rows, encoded anew."""
         return self.cutter(open_table(self.frame).batches(self.cutter.names), self.start)
+
+
+class LostAnswer(DataError):
+    """An answer that did not come, and not by its task's fault: it can be computed again."""
 
 
 def is_dask_frame(table: Any) -> bool:
@@ -109,6 +116,21 @@ class DaskEngine(Engine):
         return handles, places
 
     def run(self, handles: Sequence[Any], job: Job) -> Iterator[UnitAnswer]:
+        """Joined answers in their order; one that is lost is computed again, and taken once."""
+        level, chances = self._tasks(handles, job), CHANCES
+        for place in range(len(level)):
+            found = None
+            while found is None:
+                try:
+                    found = self._result(level[place])
+                except LostAnswer:  # a worker may be lost while Dask fetches from it
+                    chances -= 1
+                    if not chances:
+                        raise
+                    level = self._tasks(handles, job)
+            yield found
+
+    def _tasks(self, handles: Sequence[Any], job: Job) -> list[Any]:
         """A task for each unit, then tasks that join them until few are left."""
         # a task, and not scattered: to scatter hangs where a worker is lost, a task is done again
         sent = self._submit(_itself, job)
@@ -116,8 +138,7 @@ class DaskEngine(Engine):
         while len(level) > FAN_IN:
             groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
             level = [self._submit(joined, sent, group) for group in groups]
-        for future in level:
-            yield self._result(future)
+        return level
 
     def derived(
         self, handles: Sequence[Any], functions: Sequence[Callable[[Unit], Unit]], *, keep: bool
@@ -162,4 +183,5 @@ class DaskEngine(Engine):
             except Exception as error:
                 kind = type(error).__name__
             break
-        raise DataError(LOST.format(kind=kind))  # outside of the handler, which may quote a row
+        # outside of the handler, which may quote a row
+        raise (DataError if kind in FINAL else LostAnswer)(LOST.format(kind=kind))

@@ -142,6 +142,27 @@ def test_a_cluster_that_gave_up_its_only_worker_gets_another(
     assert grid_steps(in_memory("logistic"), other) <= 1.0
 
 
+def test_an_answer_that_is_lost_on_its_way_is_computed_again(
+    raw: RawStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask's client fails in ways of its own where a worker is lost while it fetches from it."""
+    source, lost = raw.source(ChunkEncoder(schema())), []
+    real = distributed.Future.result
+
+    def result(future: Any, timeout: float | None = None) -> Any:
+        if len(lost) < 2 and "remote_answer" in future.key:
+            lost.append(future.key)
+            raise UnboundLocalError("the secret of row 17")
+        return real(future, timeout=timeout)
+
+    monkeypatch.setattr(distributed.Future, "result", result)
+    assert sum(source.each(len)) == source.n
+    lost.clear()
+    monkeypatch.setattr("privet.rows.dask.CHANCES", 2)
+    with pytest.raises(DataError, match=r"UnboundLocalError.*Nothing was released"):
+        source.each(len)
+
+
 def boom(chunk: Any) -> None:
     """A task whose error quotes a row."""
     raise ValueError("the secret of row 17")
