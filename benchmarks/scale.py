@@ -147,17 +147,17 @@ def workers(folder: Path) -> None:
     Where other work shares the cores, the busiest Dask worker's CPU seconds say more: a pass takes
     that long on cores of its own.
     """
-    write(folder, 2_000_000)
-    theta = np.zeros((1, scale_schema().width))
+    write(folder, 5_000_000, wide=True)
+    schema = scale_schema(wide=True)
     for engine in ("threads", "dask"):
         streams = {k: stream(folder, engine=engine, workers=k) for k in (1, 2)}
-        made = {k: streamed(raw, scale_schema()) for k, raw in streams.items()}
+        made = {k: streamed(raw, schema) for k, raw in streams.items()}
         clock: dict[int, list[float]] = {1: [], 2: []}
         cores: dict[int, list[float]] = {1: [], 2: []}
-        for turn in range(4):
+        for turn in range(6):
             for k, rows in made.items():
                 before = by_worker(streams[k])
-                seconds = timed(rows, RISK.gradients, theta)
+                seconds = timed(rows, both, np.zeros(schema.width))
                 after = by_worker(streams[k])
                 if turn:  # the first pass fills the workers' memory
                     clock[k].append(seconds)

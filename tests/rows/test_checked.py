@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from privet._types import Targets
 from privet.models.row_view import RowView
-from privet.rows.chunks import Chunk, Sums
+from privet.rows.chunks import Chunk, HeldUnit, Sums
 from privet.rows.engine import Block, Parts, Rows
 
 
@@ -69,3 +70,9 @@ def test_what_was_checked_is_not_sent(chunk: Chunk) -> None:
     view = Counting(1.0)
     total(view, pickle.loads(pickle.dumps(held)), b"one")
     assert len(view.asked) == 2
+
+
+def test_a_cluster_is_told_how_large_held_rows_are(chunk: Chunk) -> None:
+    """Dask moves what it takes to be small to whichever worker is free, in every pass."""
+    unit = HeldUnit((chunk.kept(), chunk.kept()), 0, 10_000)
+    assert sys.getsizeof(unit) > 2 * chunk.x.nbytes
