@@ -13,7 +13,7 @@ from _interval_tables import idle
 from privet import ZCDP, LinearSVC, LogisticRegression, PureDP
 from privet.domain import Box
 
-#: replicates of a cell, of one with a million rows, and of a small one with columns without effect
+#: replicates of a cell, of one with a million rows, and of either end with columns without effect
 MANY, FEW, LARGE = 400, 100, 1_000_000
 MORE, SMALL = 1600, 10_000
 
@@ -33,9 +33,9 @@ class Cell:
     def replicates(self) -> int:
         """How often it is repeated."""
         without = len(idle(self.data, self.d))
-        if self.n <= SMALL:
-            return MORE if without else MANY
-        return MANY if self.n < LARGE or without else FEW
+        if self.n <= SMALL or self.n == LARGE:
+            return MORE if without else (FEW if self.n == LARGE else MANY)
+        return MANY
 
     @property
     def key(self) -> str:

@@ -18,7 +18,7 @@ HEAD = """# Do intervals cover what they say?
 Written by `python reproduce/interval_grid.py`. A table stands for the population; each replicate
 draws rows from it, fits and makes intervals with one budget for both and defaults for everything
 else. 400 replicates, 100 with a million rows; with columns without effect 1,600 up to 10,000 rows
-and 400 beyond. Coverage is the mean over the coefficients at a nominal 0.95, with its standard
+and with a million. Coverage is the mean over the coefficients at a nominal 0.95, with its standard
 error over the replicates; *decision* is that of a decision value at a public point, *joint* how
 often all Bonferroni intervals hold at once; *width* is the mean length over that of non-private
 intervals at the same regularization, mean of the coefficients; *false* is how often P < 0.05 for
