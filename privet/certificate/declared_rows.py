@@ -17,7 +17,7 @@ from math import comb
 
 from privet.certificate.balls import Ball, ball, total
 from privet.certificate.file_facts import FileFacts, Record
-from privet.certificate.loss_bounds import RowLoss
+from privet.certificate.loss_bounds import MARGINS, RowLoss
 from privet.certificate.own_loss_facts import own_row_loss, smallest_weight
 from privet.certificate.verdicts import Undecided
 
@@ -105,7 +105,16 @@ def _constant(p: Record) -> Ball:
     return ball(p.get("constant", 1.0)) if p["fit_intercept"] else ball(0)
 
 
+def _expect_one_shape(p: Record) -> None:
+    """Each bound below is for rows as declared, in one of these ways and not in two."""
+    full = "full length" if p.get("standardize") in FULL_LENGTH else None
+    ways = [full, p.get("domain"), p.get("features"), (p.get("regularizer") or {}).get("weights")]
+    if sum(way is not None for way in ways[1:]) > 1 or (full and ways[2:] != [None, None]):
+        raise Undecided("domain, features, weights and full length are not known here together")
+
+
 def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
+    _expect_one_shape(p)
     width = int(facts.header["n_features"])
     if p.get("standardize") in FULL_LENGTH:
         return DeclaredRows(_loss(facts, p, ball(0)), ball(1), width + bool(p["fit_intercept"]))
@@ -148,6 +157,10 @@ def _blocks(domain: Record | None) -> tuple[DeclaredBlock, ...]:
 
 def _kernel(facts: FileFacts, p: Record) -> DeclaredRows:
     found = p.get("features")
+    if found is None and "frequencies_" in facts.header["arrays"]:
+        name = p["kernel"] if isinstance(p["kernel"], str) else p["kernel"]["name"]
+        if name not in STATIONARY:
+            raise Undecided(f"the kernel {name!r} has no frequencies")
     bound = kernel_bound(p["kernel"]).sqrt() if found is None else _map_norm(found)
     constant = _constant(p)
     width = int(facts.header["arrays"]["coef_"][1]) + bool(p["fit_intercept"])
@@ -162,6 +175,7 @@ def _loss(facts: FileFacts, p: Record, constant: Ball) -> RowLoss:
     weight = _weight(facts, p)
     name = "logistic" if facts.header["model"].endswith("LogisticRegression") else p["loss"]
     if classes == 2:
+        _expect_margin(name)
         return RowLoss(name, 2, float(p.get("h", 0.5)), weight=weight)
     if name == "logistic":
         return RowLoss("softmax", classes, weight=weight)
@@ -173,6 +187,12 @@ def _loss(facts: FileFacts, p: Record, constant: Ball) -> RowLoss:
     return RowLoss(
         "joint_huber", classes, float(p["h"]), weight=weight, apart=apart, features=features
     )
+
+
+def _expect_margin(name: str) -> None:
+    """Losses of residuals have smaller bounds, which classes do not keep."""
+    if name not in MARGINS:
+        raise Undecided(f"the loss {name!r} is not known here for two classes")
 
 
 def _number_loss(model: str, p: Record) -> RowLoss:
@@ -214,6 +234,7 @@ def _answers(facts: FileFacts) -> DeclaredRows:
     kernel = facts.header.get("kernel", p.get("kernel"))
     if kernel is None:
         raise Undecided("the file does not name its kernel")
+    _expect_margin(p["loss"])
     loss = RowLoss(p["loss"], 2, float(p["h"]))
     columns = None
     if p.get("mechanism") == "span":

@@ -98,7 +98,13 @@ def _text(raw: bytes) -> FileFacts:
         record = parsed_json(raw)
     except ValueError:
         lines = [parsed_json(line.partition(b"\t")[0]) for line in raw.split(b"\n") if line]
+        if _family(lines[0]) != "privet-answers":
+            raise ValueError("lines that are not those of answers") from None
         return FileFacts("answers", lines[0], tuple(lines[1:]))
     kinds = {"privet-intervals": "intervals", "privet-evaluation": "evaluation"}
-    family = re.sub(r"-\d+$", "", record["format"])  # later versions keep these facts
-    return FileFacts(kinds[family], record)
+    return FileFacts(kinds[_family(record)], record)
+
+
+def _family(record: Record) -> str:
+    """The format without its version: later versions keep these facts."""
+    return re.sub(r"-\d+$", "", record["format"])

@@ -60,9 +60,10 @@ def _row(facts: FileFacts) -> str:
 def _declared(facts: FileFacts, unit: str) -> Record | None:
     """Who is a person: by the schema of a model, by the sentence of a file that keeps none."""
     if facts.kind == "model":
-        kept = facts.header.get("schema")
-        if kept is None:
-            kept = (facts.header.get("steps") or {}).get("schema")
+        kept, inner = facts.header.get("schema"), (facts.header.get("steps") or {}).get("schema")
+        if kept is not None and inner is not None:
+            raise Undecided("the file has two schemas")
+        kept = inner if kept is None else kept
         found: Record | None = parsed_toml(kept).get("person") if kept is not None else None
         return found
     read = _PERSON.fullmatch(unit)

@@ -153,6 +153,8 @@ def _chosen(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     for one in _parts(inner):
         chosen = FilePart(f"chosen fit: {one.name}", one.event, one.place, one.grid)
         yield from _part_numbers(inner, chosen)
+        yield from _composed(chosen.name, one.event)
+    yield from _consists("chosen fit", kept)
     yield composition("chosen fit", claim, kept["curves"])
     right, told = _rows_of_a_fit(part.event, kept["n"], facts.constants["candidates"])
     yield fact("chosen fit", "rows", kept["n"], right, told)
@@ -166,7 +168,7 @@ def _rows_of_a_fit(search: Record, rows: int, candidates: int) -> tuple[bool, st
         return rows == (n - held) // candidates, told
     if search["mechanism"] == "search with public validation":
         return rows == n, "must be all rows of the search"
-    return rows in (n, n - held), "must be the rows of the search, with or without validation rows"
+    return rows == n - held, "must be the rows of the search that do not validate"
 
 
 def _fit(facts: FileFacts, part: FilePart) -> Iterator[Number]:
@@ -259,16 +261,22 @@ def _composed(name: str, event: Record) -> Iterator[Number]:
     yield composition(name, event["claim"], event["curves"])
 
 
+def _consists(name: str, event: Record) -> Iterator[Number]:
+    """The curves and the rows of the parts are those of the whole."""
+    parts = event.get("parts", [])
+    if not parts:
+        return
+    curves = [curve for part in parts for curve in part["curves"]]
+    told = "the total must consist of the curves of its parts"
+    yield fact(name, "curves", len(event["curves"]), event["curves"] == curves, told)
+    told = "all parts must have the same number of rows"
+    yield fact(name, "rows", event["n"], {part["n"] for part in parts} == {event["n"]}, told)
+
+
 def _whole(facts: FileFacts) -> Iterator[Number]:
     """The claim by its curves, the curves of the parts, the rows, the declared budget."""
     event, name = facts.event, "total"
-    parts = event.get("parts", [])
-    if parts:
-        curves = [curve for part in parts for curve in part["curves"]]
-        told = "the total must consist of the curves of its parts"
-        yield fact(name, "curves", len(event["curves"]), event["curves"] == curves, told)
-        told = "all parts must have the same number of rows"
-        yield fact(name, "rows", event["n"], {part["n"] for part in parts} == {event["n"]}, told)
+    yield from _consists(name, event)
     if facts.kind == "evaluation":
         told = "must match the number of rows stated elsewhere in the file"
         yield fact(name, "rows", event["n"], facts.header["n"] == event["n"], told)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,8 @@ class Mutant:
     place: Place
     how: str
     file: Parsed
+    #: ``how`` with the new text, or whether a new number is nearly the old one
+    told: str = ""
 
     @property
     def where(self) -> str:
@@ -147,7 +150,7 @@ def mutants(file: Parsed, donors: list[Parsed]) -> Iterator[Mutant]:
                 continue
             if other not in seen:
                 seen.append(other)
-                yield Mutant(place, "swapped", changed(file, place, other))
+                yield Mutant(place, "swapped", changed(file, place, other), _swap(value, other))
         if isinstance(found_at(file.lines, place[:-1]), dict):
             lines = copy.deepcopy(file.lines)
             del found_at(lines, place[:-1])[place[-1]]
@@ -155,6 +158,13 @@ def mutants(file: Parsed, donors: list[Parsed]) -> Iterator[Mutant]:
     if file.binary:
         yield from _arrays(file)
     yield from _parts(file)
+
+
+def _swap(value: Any, other: Any) -> str:
+    if isinstance(value, float) and isinstance(other, float):
+        near = math.isclose(value, other, rel_tol=1e-8)
+        return "swapped, nearly equal" if near else "swapped"
+    return f"swapped for {other}" if isinstance(other, str) else "swapped"
 
 
 def _containers(file: Parsed, place: Place, value: Any) -> Iterator[Mutant]:

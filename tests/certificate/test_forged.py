@@ -8,6 +8,7 @@ what the forger wants to give away.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,37 @@ def called_exact(file: Parsed) -> Parsed:
     return changed(file, place, words.replace("floating-point laplace", "exact discrete Laplace"))
 
 
+def finer(file: Parsed, steps: int) -> Parsed:
+    """The grid that belongs to less noise."""
+    words = file.lines[0]["guarantee"]["numerics"]
+    told = re.sub(r"2\^-(\d+)", lambda found: f"2^-{int(found[1]) + steps}", words)
+    return changed(file, (0, "guarantee", "numerics"), told)
+
+
+def fitted_on_validation_rows(file: Parsed) -> Parsed:
+    """Fit and count have the whole budget of a run each, which only disjoint rows allow."""
+    rows = file.lines[0]["guarantee"]["event"]["n"]
+    made = finer(changed(file, (*CONSTANTS, "fit", "n"), rows), 1)
+    made.lines[0]["guarantee"]["constants"]["gap_scale"] *= 1.001
+    return made
+
+
+def loss_of_a_residual(file: Parsed) -> Parsed:
+    """Classes under a loss whose bound is as small as one likes."""
+    made = finer(scaled_noise((*PARAMETERS, "h"), 0.01, 0.01000005)(file), 7)
+    made.lines[0]["parameters"]["loss"] = "huber_residual"
+    return made
+
+
+def two_schemas(file: Parsed) -> Parsed:
+    """A schema without persons beside the one of the steps."""
+    made = copy.deepcopy(file)
+    inner = '[person]\ncolumn = "who"\nmost_rows = 4\n'
+    made.lines[0]["schema"] = ""
+    made.lines[0]["steps"] = {"schema": inner}
+    return made
+
+
 PARAMETERS = (0, "parameters")
 CONSTANTS = (0, "guarantee", "constants")
 FORGED: dict[str, tuple[str, Callable[[Parsed], Parsed]]] = {
@@ -222,6 +254,17 @@ FORGED: dict[str, tuple[str, Callable[[Parsed], Parsed]]] = {
         "stopping pure",
         placed((*CONSTANTS, "fit", "why_not_private"), "the noise was seeded"),
     ),
+    "a fit on the rows that validate": ("stopping pure", fitted_on_validation_rows),
+    "a loss of residuals for classes": ("svc output pure", loss_of_a_residual),
+    "a kernel without frequencies": (
+        "kernel svc",
+        placed(
+            (*PARAMETERS, "kernel"),
+            {"name": "polynomial", "norm_bound": 1.0, "gamma": 1.0, "coef0": 0.0, "degree": 1},
+        ),
+    ),
+    "two schemas": ("logistic objective pure", two_schemas),
+    "answers under another name": ("function zcdp", placed((0, "format"), "privet-intervals-2")),
     "a seed that nobody mentions": (
         "logistic objective pure",
         placed((*PARAMETERS, "insecure_seed"), 7),

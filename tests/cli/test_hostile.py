@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from privet import load
 from privet.cli import train as train_module
 from privet.models.model_file import MAGIC
 from tests.cli.people import CANARY, misused, refused, run
@@ -61,7 +62,7 @@ def test_names_in_a_model_file_cannot_write_on_the_terminal_or_into_the_page(
     path = tmp_path / "m.privet"
     path.write_bytes((people / "model.privet").read_bytes())
     evil = "<script>alert(1)</script>\x1b[2J\x07$x$"
-    raw = (people / "schema.toml").read_text()
+    raw = load(path).schema_
     rewritten(path, schema=raw.replace('"north"', json.dumps(evil)), feature_names=[])
     refused(run("report", path), "no control characters")
     shown = json.dumps(evil.replace("\x1b", "").replace("\x07", ""))
@@ -126,7 +127,7 @@ def test_files_that_are_not_there(people: Path, tmp_path: Path) -> None:
 def test_an_unexpected_error_tells_its_kind_and_not_its_text(
     people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ValueError(f"could not convert {CANARY}")
 
     monkeypatch.setattr(train_module, "fit", broken)
