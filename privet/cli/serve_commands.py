@@ -65,6 +65,13 @@ def serve(
             "times as many."
         ),
     ] = 15.0,
+    job_limit: Annotated[
+        float,
+        typer.Option(
+            help="With --jobs: a job without a model this many seconds after its charge is ended; "
+            "the charge stays."
+        ),
+    ] = 3_600.0,
     tokens: Annotated[
         Path | None,
         typer.Option(help="Who may ask: a file that privet token wrote. Without it one is drawn."),
@@ -78,7 +85,10 @@ def serve(
     rows: Annotated[int, typer.Option(help="Rows in one request, at most.")] = 10_000,
     megabytes: Annotated[float, typer.Option(help="Size of one request, at most.")] = 4.0,
     per_minute: Annotated[
-        float, typer.Option(help="Requests a minute with one token, in each worker.")
+        float,
+        typer.Option(
+            help="Requests a minute with one token, or of all askers without one, in each worker."
+        ),
     ] = 6_000.0,
     json: Json = False,
 ) -> None:
@@ -111,7 +121,7 @@ def serve(
                 "A sparse vector's threshold is in the memory of one process: use --workers 1."
             )
         listed.append(one)
-    training = None if jobs is None else _jobs(jobs, account, job_seconds)
+    training = None if jobs is None else _jobs(jobs, account, job_seconds, job_limit)
     if not listed and training is None:
         raise typer.BadParameter("name a model file, or a release with --answers.")
     found = {one.name: one for one in listed}
@@ -156,13 +166,13 @@ def _resumed(
     return ServedAnswers(found, rows=rows, step=step)
 
 
-def _jobs(folder: Path, ledger: Ledger | None, step: float) -> FitJobs:
+def _jobs(folder: Path, ledger: Ledger | None, step: float, limit: float) -> FitJobs:
     """Training jobs on the tables of a folder, which are looked through."""
     from privet.service.fit_jobs import FitJobs
 
     if ledger is None:
         raise typer.BadParameter("--jobs goes with --ledger, which every training job charges.")
-    found = FitJobs(folder, ledger, step)
+    found = FitJobs(folder, ledger, step, limit)
     found.prepare()
     with working(f"Looking through the tables in {folder}"):
         refused = found.tables.look_through_apart()

@@ -42,6 +42,8 @@ FORMAT = "privet-fit-1"
 MOST_WAITING, MOST_KEPT = 8, 200
 #: Seconds after which the end of a job is told at the earliest.
 STEP = 15.0
+#: Seconds for a job to have its model after it was charged; then it is ended, as paid.
+LIMIT, LONGEST_LIMIT = 3_600.0, 604_800.0
 ENDED = ("released", "refused", "stopped")
 WORDS = {
     "waiting": "It waits for its turn; nothing was charged.",
@@ -52,6 +54,12 @@ STOPPED = (
     "The job was stopped before it was charged. If the stop came with the charge, the ledger has "
     "an entry that no release settled.",
     "The job was stopped after it was charged: nothing was released, and the charge stays.",
+)
+ENDED_LATE = (
+    "The job was ended before it was charged: it took longer than this service lets a job take. If "
+    "the end came with the charge, the ledger has an entry that no release settled.",
+    "The job took longer than this service lets a job take, and was ended: nothing was released, "
+    "and the charge stays.",
 )
 #: What is told to who asked; the rest of a record is the operator's.
 TOLD = ("id", "name", "table", "model", "state", "words", "charges", "promise", "file", "sha256")
@@ -65,9 +73,11 @@ class FitJobs:
     folder: Path
     ledger: Ledger
     step: float = STEP
+    limit: float = LIMIT
 
     def __post_init__(self) -> None:
         number_between("job_seconds", self.step, 0.5, 3_600.0)
+        number_between("job_limit", self.limit, self.step, LONGEST_LIMIT)
 
     @property
     def tables(self) -> FitTables:
@@ -220,9 +230,10 @@ class FitJobs:
             os.close(lock)
         # by a pipe and not by arguments, which everybody on the machine can read: a ledger's
         # address may hold a password
-        told = {"folder": str(self.folder.absolute()), "ledger": self.ledger.url}
+        told: Record = {"folder": str(self.folder.absolute()), "ledger": self.ledger.url}
         assert process.stdin is not None
-        process.stdin.write(json.dumps({**told, "step": self.step, "id": name}).encode())
+        told = {**told, "step": self.step, "limit": self.limit, "id": name}
+        process.stdin.write(json.dumps(told).encode())
         process.stdin.close()
         threading.Thread(target=process.wait, daemon=True).start()
 

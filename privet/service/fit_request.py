@@ -14,6 +14,7 @@ from privet.errors import DeclarationError
 from privet.privacy.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
 from privet.schema import Schema
 from privet.schema.cells import Value, text_of
+from privet.schema.columns import Numeric
 from privet.service.refusals import Refusal, without_values
 from privet.service.served_model import PLAIN_NAME
 
@@ -39,8 +40,16 @@ OPTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
 MOST_FREQUENCIES = 5_000
 FIELDS = frozenset({"name", "table", "budget", "model", "schema", "options"})
 LONGEST_SCHEMA = 1 << 20
-#: of a number in a request: whole numbers of JSON have no end
-LARGEST = 1e300
+#: Least and most of each number in an option. Nobody needs more, and far beyond a minimizer takes
+#: hours: what a number may be follows from no row, so it is refused before anything is charged.
+BETWEEN = {
+    "regularization": (1e-12, 1e6),
+    "gamma": (1e-9, 1e9),
+    "frequencies": (1, MOST_FREQUENCIES),
+    "class_weight": (1e-6, 1e6),
+}
+#: Bounds of a column, and the distance between them: beyond, doubles overflow or are denormal.
+LARGEST_BOUND, LEAST_DISTANCE = 1e30, 1e-30
 
 
 @dataclass(frozen=True)
@@ -75,14 +84,11 @@ class FitRequest:
             _refuse_unless(name in OPTIONS, "options", f"an object with {', '.join(OPTIONS)}")
             kinds = OPTIONS[name][1]
             right = isinstance(value, kinds) and not isinstance(value, bool)
-            right = right and (isinstance(value, str | dict | None) or abs(value) <= LARGEST)
             told = " or ".join("null" if k is type(None) else k.__name__ for k in kinds)
-            _refuse_unless(right, f"options.{name}", f"of the type {told}, 1e300 at most")
-        few = (given or {}).get("frequencies", 1) <= MOST_FREQUENCIES
-        _refuse_unless(few, "options.frequencies", f"{MOST_FREQUENCIES} at most")
-        weights = (given or {}).get("class_weight", {}).values()
-        numbers = all(is_number(each) and 0 < each <= LARGEST for each in weights)
-        _refuse_unless(numbers, "options.class_weight", "positive numbers by the classes' names")
+            _refuse_unless(right, f"options.{name}", f"of the type {told}")
+            numbers = list(value.values()) if isinstance(value, dict) else [value]
+            if name in BETWEEN:
+                _refuse_beyond(name, numbers)
 
     @property
     def dataset(self) -> str:
@@ -120,6 +126,27 @@ def asked_budget(told: Any) -> Budget:
         return kind(**told)
     except DeclarationError as error:  # it repeats the number, and the field's name is enough
         raise Refusal(422, "fit", without_values(str(error))) from None
+
+
+def refuse_extreme(schema: Schema) -> None:
+    """Refuse a schema with bounds that no table needs and that no arithmetic is made for."""
+    declared = [
+        (each.low, each.high) for each in schema.columns.values() if isinstance(each, Numeric)
+    ]
+    if schema.target_bounds is not None:
+        declared.append(schema.target_bounds)
+    for low, high in declared:
+        wide = max(abs(low), abs(high)) <= LARGEST_BOUND and high - low >= LEAST_DISTANCE
+        expected = f"{LARGEST_BOUND:g} at most, and {LEAST_DISTANCE:g} apart at least"
+        _refuse_unless(wide, "schema", f"one whose low and high are {expected}")
+
+
+def _refuse_beyond(name: str, values: list[Any]) -> None:
+    """Refuse what is no number between the ends for this option."""
+    least, most = BETWEEN[name]
+    right = all(is_number(each) and least <= each <= most for each in values)
+    what = "numbers by the classes' names, each" if name == "class_weight" else "a number"
+    _refuse_unless(right, f"options.{name}", f"{what} between {least:g} and {most:g}")
 
 
 def _by_class(weights: dict[str, float], schema: Schema) -> dict[Value, float]:

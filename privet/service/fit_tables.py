@@ -28,7 +28,7 @@ from privet.schema import Schema
 from privet.schema.cells import is_readable
 from privet.schema.file_format import FileFormat
 from privet.schema.tables import open_table
-from privet.service.fit_request import ENDINGS, FitRequest
+from privet.service.fit_request import ENDINGS, FitRequest, refuse_extreme
 from privet.service.refusals import Refusal
 from privet.service.served_model import PLAIN_NAME
 
@@ -114,6 +114,7 @@ class FitTables:
 
         path, facts = self.table(request)
         schema = self.schema(request)
+        refuse_extreme(schema)
         model = request.unfitted(schema, ledger=self.ledger, dataset=request.dataset)
         _refuse_absent(schema, facts)
         if facts.rows * schema.width > MOST_NUMBERS:

@@ -1,7 +1,9 @@
 """How much may be asked: bytes, rows, requests a minute, requests at once.
 
 Every limit is public and none depends on a row. Rates are counted for each token in each worker, so
-several workers together admit up to as many times more.
+several workers together admit up to as many times more. All who ask without a token share one rate:
+behind a server that speaks TLS all come from its address, and what it says of theirs anybody could
+write, so a limit by address is for that server to keep.
 """
 
 from __future__ import annotations

@@ -95,15 +95,13 @@ def test_a_parquet_file_is_charged_first_in_every_kind_of_budget(
 
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception]]] = {
     "budget": ({"budget": {"epsilon": CAP + 1}}, BudgetExceeded),
-    "regularization": ({"options": {"regularization": -1.0}}, DeclarationError),
     "mechanism": ({"options": {"mechanism": "none"}}, DeclarationError),
     "noise": ({"options": {"noise": "none"}}, DeclarationError),
     "noise for a budget": ({"options": {"noise": "gaussian"}}, DeclarationError),
     "standardize": ({"options": {"standardize": "none of these"}}, DeclarationError),
     "whiten": ({"options": {"standardize": "whiten"}}, DeclarationError),
     "label": ({"model": "linear"}, DeclarationError),
-    "gamma": ({"model": "kernel-svm", "options": {"gamma": -1.0}}, DeclarationError),
-    "frequencies": ({"model": "kernel-svm", "options": {"frequencies": 0}}, DeclarationError),
+    "option": ({"options": {"gamma": 1.0}}, DeclarationError),
     "classes": ({"options": {"class_weight": {"maybe": 2.0}}}, Refusal),
     "account": ({"table": "others.csv"}, Refusal),
 }
@@ -202,8 +200,9 @@ def test_a_failed_ledger_lets_nothing_be_read(
 def test_the_end_is_told_after_a_step_or_a_power_of_two_of_it() -> None:
     for step in (0.5, 15.0):
         for seconds in (0.001, 0.7, 1.0, 1.3, 5.0, 100.0):
-            whole = seconds + padding(seconds, step)
+            whole = seconds + padding(seconds, step, 1e6)
             assert whole >= seconds
+            assert padding(seconds, step, seconds + 0.1) <= 0.1 + 1e-9  # the limit is an end, too
             assert any(abs(whole - step * 2.0**k) < 1e-9 for k in range(9))
 
 
@@ -212,7 +211,11 @@ def test_refusals_repeat_no_number_that_was_sent(jobs: FitJobs) -> None:
         with pytest.raises((Refusal, DeclarationError)) as caught:
             jobs.submit(asked(**wrong), "b", None)
         assert "4711" not in without_values(str(caught.value))
-    assert "4711" not in str(ran(jobs, asked(options={"regularization": -4711.0})))
+        record: Record = {"id": "0" * 32, "holder": "b", "state": "waiting", "charges": []}
+        run(jobs, {**record, "request": {**asked().to_json(), **wrong}})
+        told = jobs.look("0" * 32, "b")
+        assert told["state"] == "refused"
+        assert "4711" not in str(told)
 
 
 def test_class_weights_go_by_the_names_of_the_classes(jobs: FitJobs) -> None:
