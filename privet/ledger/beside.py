@@ -61,7 +61,12 @@ class Beside:
             known = self.heads.check(entries)
         except FileNotFoundError:
             raise LedgerError(NO_HEADS.format(place=self.path.name)) from None
-        if not self._is_mine(known):
+        try:
+            mine = self._is_mine(known)
+        except FileNotFoundError:
+            gone = f"The ledger {self.path.name} was removed while it was opened."
+            raise LedgerError(f"{gone} Nothing was released.") from None
+        if not mine:
             raise LedgerError(COPIED.format(place=self.path.name))
         newest = entries.newest()
         try:

@@ -24,6 +24,7 @@ from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
 from privet.ledger.postgres_connection import ENTRIES, LEDGER, PostgresConnection, connected
 from privet.ledger.postgres_facts import check_facts, check_nothing_more
+from privet.ledger.postgres_owners import expect_as_made, expect_own
 from privet.ledger.postgres_tables import (
     CREATE,
     GUARD,
@@ -137,7 +138,10 @@ class PostgresStore:
             found = self._format(connection)
             if found != FORMAT:
                 raise LedgerError(OLDER.format(place=self.place, found=found))
-            self._expect_as_made(connection, opening=create)
+            if create:
+                check_facts(connection, self.place)
+            else:
+                expect_as_made(connection, self.url, self.place)
             connection.execute(connection.named("SELECT @.privet_lock()"))
             self._expect_here(connection)
             yield _entries(connection)
@@ -146,8 +150,7 @@ class PostgresStore:
     def adopting(self) -> Iterator[Entries]:
         """As ``writing``, on a server that took the place of the ledger's: it is the one now."""
         with self._transaction() as connection:
-            self._expect_own(connection)
-            check_facts(connection, self.place, functions=False)
+            expect_as_made(connection, self.url, self.place)
             connection.execute(connection.named("SELECT @.privet_lock()"))
             yield _entries(connection)
             connection.execute(connection.named(MOVE))
@@ -156,7 +159,7 @@ class PostgresStore:
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
         """One exclusive transaction on tables of any known format."""
         with self._transaction() as connection:
-            self._expect_own(connection)
+            expect_own(connection, self.place)
             connection.execute(connection.named("LOCK TABLE @.privet_entries IN EXCLUSIVE MODE"))
             check_nothing_more(connection, self.place)
             found = self._format(connection)
@@ -207,7 +210,7 @@ class PostgresStore:
 
     def _create(self, connection: PostgresConnection) -> None:
         """The tables, unless they are there: the same ones that every query would find."""
-        self._expect_own(connection)
+        expect_own(connection, self.place)
         if connection.tables == {ENTRIES, LEDGER}:
             return  # somebody who may not write could hold the lock below
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
@@ -219,27 +222,6 @@ class PostgresStore:
                 connection.execute(connection.named(statement))
         elif any(missing):
             raise LedgerError(FOREIGN.format(place=self.place))
-
-    def _expect_as_made(self, connection: PostgresConnection, *, opening: bool) -> None:
-        """Refuse, as somebody with the owner's rights, what would use them; once in a process."""
-        if opening:
-            check_facts(connection, self.place)
-        elif self.url not in _LOOKED_AT:
-            self._expect_own(connection)
-            names = (connection.table(ENTRIES),)
-            if connection.execute(_AS_OWNER, names).fetchall() == [(True,)]:
-                check_facts(connection, self.place, functions=False)
-        _LOOKED_AT.add(self.url)
-
-    def _expect_own(self, connection: PostgresConnection) -> None:
-        """Refuse tables and functions of another login or group, which may change what they do."""
-        for kind, owner in connection.execute(_OTHERS, {"schema": connection.schema}).fetchall():
-            raise LedgerError(
-                f"Tables or functions of the ledger at {self.place} belong to the {kind} "
-                f"{owner!r}, which could change every entry. If the ledger is that {kind}'s, open "
-                f"and charge it as that {kind}, or after `privet ledger roles --apply`. If not, "
-                "choose another schema, for example ?options=-csearch_path%3Dledger."
-            )
 
     def _format(self, connection: PostgresConnection) -> str:
         """The format of the tables; another program's are refused."""
@@ -293,11 +275,6 @@ def _entries(connection: PostgresConnection) -> Entries:
 
 
 _WHERE = f"SELECT known.system, known.timeline, here.* FROM @.privet_ledger known, ({HERE}) here"
-#: Ledgers that this process has found to be as they are made.
-_LOOKED_AT: set[str] = set()
-_AS_OWNER = (
-    "SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(%s)"
-)
 # what a turn can ask each time; the rest is asked with everything else (facts.sql)
 _ANSWERS = """
 SELECT a.relowner = e.relowner AND a.relkind = 'r' AND a.relpersistence = 'p'
@@ -305,18 +282,6 @@ SELECT a.relowner = e.relowner AND a.relkind = 'r' AND a.relpersistence = 'p'
   AND NOT EXISTS (SELECT FROM aclexplode(a.relacl) g WHERE g.grantee <> a.relowner)
 FROM pg_class a, pg_class e
 WHERE a.oid = to_regclass(:answers) AND e.oid = to_regclass(:entries)
-"""
-# A role that logs nobody in is the owner that `privet ledger roles` makes, if its name says so: any
-# other group may have members who own the ledger, and so what runs when somebody charges it.
-_OTHERS = """
-SELECT DISTINCT CASE WHEN r.rolcanlogin THEN 'login' ELSE 'group' END, r.rolname
-FROM pg_roles r JOIN (
-  SELECT relowner AS owner, relnamespace AS schema, relname AS name FROM pg_class
-  UNION SELECT proowner, pronamespace, proname FROM pg_proc
-) made ON made.owner = r.oid JOIN pg_namespace n ON n.oid = made.schema
-WHERE n.nspname = %(schema)s AND starts_with(made.name::text, 'privet_')
-  AND (r.rolcanlogin OR r.rolname NOT LIKE '%%\\_owner')
-  AND r.rolname <> current_user AND NOT r.rolsuper
 """
 _DURABLE = "SELECT pg_is_in_recovery(), current_setting('fsync')"
 _RULES = """

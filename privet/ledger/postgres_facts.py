@@ -57,21 +57,29 @@ def _expected(schema: str) -> tuple[str, ...]:
     )
 
 
-def check_facts(connection: PostgresConnection, place: str, *, functions: bool = True) -> None:
+def check_facts(
+    connection: PostgresConnection, place: str, *, uses: bool = True, functions: bool = True
+) -> None:
     """Refuse a ledger that is not exactly as Privet makes it.
 
     Without ``functions`` those of the owner may be another release's: curators upgrade in turn.
+    Without ``uses`` others may call them or use the tables' types, as after a restored dump.
     """
     more, less = _differences(connection)
-    told = [f"{_shown(line)} is there" for line in more if functions or not _is_any(line)]
-    told += [f"{_shown(line)} is missing" for line in less if functions or not _is_any(line)]
+
+    def counts(line: str) -> bool:
+        return (uses or not _is_use(line)) and (functions or not _is_function(line))
+
+    told = [f"{_shown(line)} is there" for line in more if counts(line)]
+    told += [f"{_shown(line)} is missing" for line in less if counts(line)]
     _refuse(told, place)
 
 
 def check_nothing_more(connection: PostgresConnection, place: str) -> None:
     """The same of a ledger of an earlier release, which may lack something."""
     more, _ = _differences(connection)
-    _refuse((f"{_shown(line)} is there" for line in more if not _is_any(line)), place)
+    counted = (line for line in more if not (_is_use(line) or _is_function(line)))
+    _refuse((f"{_shown(line)} is there" for line in counted), place)
 
 
 def _differences(connection: PostgresConnection) -> tuple[list[str], list[str]]:
@@ -95,15 +103,17 @@ def _refuse(differences: Iterable[str], place: str) -> None:
         )
 
 
-def _is_any(line: str) -> bool:
-    """Whether a line may be another release's, or lost with a dump: it gives nobody's rights away.
+def _is_use(line: str) -> bool:
+    """Whether it says who may call a function or use a type: that gives nobody's rights away.
 
-    Functions of the owner's, and the use of the tables' types, by which somebody could only keep
-    the owner from changing them.
+    Somebody could only keep the owner from changing the tables.
     """
-    return line.startswith(("EXECUTE on function ", "USAGE on type ")) or (
-        line.startswith("function ") and ") of the owner: " in line
-    )
+    return line.startswith(("EXECUTE on function ", "USAGE on type "))
+
+
+def _is_function(line: str) -> bool:
+    """Whether it is a function of the owner's."""
+    return line.startswith("function ") and ") of the owner: " in line
 
 
 def _shown(line: str) -> str:

@@ -19,6 +19,7 @@ import pytest
 
 from privet import Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError
+from privet.ledger.beside import Beside
 from privet.ledger.entry import Entry
 from privet.ledger.memory import FOLDER, own_heads
 from privet.privacy.guarantee import Receipt
@@ -259,6 +260,17 @@ def test_a_ledger_that_was_removed_is_not_begun_anew(people: Ledger) -> None:
     people.path.write_bytes(b"")
     with pytest.raises(LedgerError, match="gone or empty"):
         people.open("people", PureDP(1.0))
+
+
+def test_a_ledger_that_is_renamed_while_it_is_charged(people: Ledger) -> None:
+    """It is said in words: whether this is the file that was noted cannot be asked any more."""
+    away = people.path.with_name("away.db")
+    with people._store.reading() as entries:
+        people.path.rename(away)
+        with pytest.raises(LedgerError, match="was removed while it was opened"):
+            Beside(people.path).check(entries)
+    away.rename(people.path)
+    people.verify()
 
 
 def test_a_ledger_on_a_server_that_lost_entries_is_refused(postgres_url: str) -> None:

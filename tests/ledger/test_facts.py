@@ -15,7 +15,6 @@ from tests.strategies import pure_event
 
 psycopg = pytest.importorskip("psycopg", reason="PostgreSQL cannot be installed here: no psycopg")
 
-from privet.ledger import postgres  # noqa: E402
 from privet.ledger.postgres_roles import create_roles, roles_sql  # noqa: E402
 
 _READERS = count()
@@ -35,7 +34,7 @@ def kept(ledgers: Logins) -> None:
 def named(ledgers: Logins, statement: str) -> bytes:
     schema = f'"{ledgers.schema}"'
     text = statement.replace("@.", f"{schema}.").replace("SCHEMA @", f"SCHEMA {schema}")
-    for name in ("bob_", "z_", "r"):
+    for name in ("alice_", "bob_", "planted_", "z_", "r"):
         text = text.replace(f"{name}N", f"{name}{ledgers.number}")
     return text.encode()
 
@@ -166,16 +165,14 @@ def test_views_of_readers_are_their_own_business(ledgers: Logins) -> None:
     create_roles(ledgers.owner.url, f"r{ledgers.number}")
 
 
-def test_whoever_charges_as_the_owner_runs_nobody_elses_trigger(
-    ledgers: Logins, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the roles were made before: looked at once in a process, at the first charge."""
+def test_whoever_charges_as_the_owner_runs_nobody_elses_trigger(ledgers: Logins) -> None:
+    """Also where the roles were made before, and in a process that has charged before."""
+    ledgers.owner.reserve("people", pure_event(0.25))
     changed(
         ledgers,
         "CREATE TRIGGER z BEFORE INSERT ON @.privet_entries FOR EACH ROW "
         "EXECUTE FUNCTION suppress_redundant_updates_trigger()",
     )
-    monkeypatch.setattr(postgres, "_LOOKED_AT", set())
     for attempt in (
         lambda: ledgers.owner.reserve("people", pure_event(0.25)),
         lambda: ledgers.owner.adopt("moved"),
@@ -185,20 +182,30 @@ def test_whoever_charges_as_the_owner_runs_nobody_elses_trigger(
             attempt()
 
 
-def test_functions_of_another_release_are_charged_and_made_anew(
-    ledgers: Logins, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Curators do not upgrade at the same moment; accounts are opened with today's functions."""
+def test_functions_of_another_release_are_charged_and_made_anew(ledgers: Logins) -> None:
+    """Curators do not upgrade at the same moment; accounts are opened with today's functions.
+
+    A superuser, who has more to lose than the ledger, runs today's alone: members of the owner may
+    replace them at any time.
+    """
+    changed(ledgers, "CREATE ROLE z_N LOGIN IN ROLE rN_owner")
+    curator = ledgers.of("z")
+    curator.reserve("people", pure_event(0.125))
+    ledgers.owner.reserve("people", pure_event(0.125))
     changed(
         ledgers,
         "CREATE OR REPLACE FUNCTION @.privet_quoted(value TEXT) RETURNS TEXT LANGUAGE sql "
         "IMMUTABLE SET search_path = pg_catalog, pg_temp AS "
         "$$ SELECT coalesce(to_json(value)::text, 'null') $$",
     )
-    monkeypatch.setattr(postgres, "_LOOKED_AT", set())
-    ledgers.owner.reserve("people", pure_event(0.25))
-    with pytest.raises(LedgerError, match=r"function privet_quoted.*ledger migrate"):
-        ledgers.owner.open("more", PureDP(1.0))
+    curator.reserve("people", pure_event(0.25))
+    for attempt in (
+        lambda: curator.open("more", PureDP(1.0)),
+        lambda: ledgers.owner.open("more", PureDP(1.0)),
+        lambda: ledgers.owner.reserve("people", pure_event(0.25)),
+    ):
+        with pytest.raises(LedgerError, match=r"function privet_quoted.*ledger migrate"):
+            attempt()
     ledgers.owner.migrate()
     ledgers.owner.open("more", PureDP(1.0))
 
@@ -217,10 +224,9 @@ def test_answers_are_kept_in_no_table_of_others(ledgers: Logins, made: str) -> N
     if not made.startswith("CREATE TABLE") and "VIEW" not in made:
         kept(ledgers)
     changed(ledgers, made)
-    with (
-        pytest.raises(LedgerError, match="Nothing was answered"),
-        turn(ledgers.owner, "ward") as mine,
-    ):
+    # a superuser is told of it before the turn begins, as of every other change of the ledger
+    told = "Nothing was answered|not as Privet makes it|belong to the login"
+    with pytest.raises(LedgerError, match=told), turn(ledgers.owner, "ward") as mine:
         mine.create()
 
 
@@ -290,6 +296,46 @@ def test_no_ledger_of_a_group_is_opened_or_charged(postgres_server: str) -> None
     ):
         with pytest.raises(LedgerError, match=f"belong to the group 'z_{ledgers.number}'"):
             attempt()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_no_group_is_an_owner_by_its_name(postgres_server: str, beside: bool) -> None:
+    """An analyst in a group of such a name plants a ledger as Privet makes it, and owns it."""
+    ledgers = logins(postgres_server)
+    changed(
+        ledgers,
+        "CREATE ROLE z_N_owner NOLOGIN; GRANT z_N_owner TO alice_N; "
+        "CREATE SCHEMA planted_N; GRANT ALL ON SCHEMA planted_N TO PUBLIC"
+        + (", z_N_owner; CREATE ROLE z_N_analyst; CREATE ROLE z_N_auditor" if beside else ""),
+    )
+    planted = Ledger(ledgers.of("alice").url.replace("roles_", "planted_"))
+    planted.open("people", PureDP(1.0))
+    changed(ledgers, "REASSIGN OWNED BY alice_N TO z_N_owner")
+    changed(ledgers, "GRANT ALL ON ALL TABLES IN SCHEMA planted_N TO bob_N")
+    changed(ledgers, "GRANT ALL ON ALL FUNCTIONS IN SCHEMA planted_N TO bob_N")
+    for whom in ("bob", "privet"):
+        url = planted.url.replace("//alice", f"//{whom}")
+        found = Ledger(url if whom == "bob" else url.replace(f"privet_{ledgers.number}", "privet"))
+        for attempt in (
+            lambda found=found: found.reserve("people", pure_event(0.25)),
+            lambda found=found: found.open("more", PureDP(1.0)),
+            lambda found=found: found.adopt("moved"),
+        ):
+            with pytest.raises(LedgerError, match=f"belong to the group 'z_{ledgers.number}_owner"):
+                attempt()
+
+
+def test_a_function_of_another_owner_in_a_ledger(ledgers: Logins) -> None:
+    """Planted while a process goes on charging, by a member of the owner of something else."""
+    bob = ledgers.of("bob")
+    bob.reserve("people", pure_event(0.125))
+    changed(
+        ledgers,
+        "CREATE ROLE z_N_owner NOLOGIN; CREATE FUNCTION @.privet_number(json) RETURNS numeric "
+        "LANGUAGE sql AS 'SELECT 0.0'; ALTER FUNCTION @.privet_number(json) OWNER TO z_N_owner",
+    )
+    with pytest.raises(LedgerError, match=f"belong to the group 'z_{ledgers.number}_owner"):
+        bob.reserve("people", pure_event(0.125))
 
 
 def test_rights_by_default_reach_no_new_ledger(postgres_url: str) -> None:

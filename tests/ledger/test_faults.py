@@ -414,13 +414,14 @@ def test_a_server_that_restarts_is_found_again(postgres_url: str) -> None:
     assert ledger.remaining("people") == 0.75
 
 
-def test_a_charge_that_is_not_committed_is_an_error(postgres_url: str) -> None:
+def test_a_charge_that_is_not_committed_is_an_error(postgres_server: str) -> None:
     """The server accepts the entry and changes its mind when the transaction ends."""
     import psycopg
 
-    ledger = Ledger(postgres_url)
-    ledger.open("people", PureDP(1.0))
-    with psycopg.connect(postgres_url, autocommit=True) as other:
+    from tests.ledger.test_roles import logins
+
+    ledgers = logins(postgres_server)
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as other:
         other.execute(
             "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
             "'no'; END $$"
@@ -429,9 +430,9 @@ def test_a_charge_that_is_not_committed_is_an_error(postgres_url: str) -> None:
             "CREATE CONSTRAINT TRIGGER no AFTER INSERT ON privet_entries DEFERRABLE INITIALLY "
             "DEFERRED FOR EACH ROW EXECUTE FUNCTION no()"
         )
-        with pytest.raises(LedgerError, match="refused: no"):
-            ledger.reserve("people", pure_event(0.1))
-    assert len(ledger.entries()) == 1
+    with pytest.raises(LedgerError, match="refused: no"):  # the owner would refuse the trigger
+        ledgers.of("alice").reserve("people", pure_event(0.1))
+    assert len(ledgers.owner.entries()) == 1
 
 
 def test_15_whoever_comes_between_waits(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -506,7 +507,7 @@ def test_no_connection_outlives_its_operation(people: Ledger, postgres_url: str)
 
 
 def test_a_commit_is_durable_when_it_returns(
-    people: Ledger, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    people: Ledger, postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The settings under which each database promises it, at the moment of the commit."""
     found: list[Any] = []
@@ -525,21 +526,24 @@ def test_a_commit_is_durable_when_it_returns(
         )
         people.reserve("people", pure_event(0.1))
     assert found == ["wal", 2]  # FULL
-    ledger = Ledger(f"{postgres_url}%20-csynchronous_commit%3Doff")
-    with pytest.warns(PrivetWarning, match="synchronous_commit = off"):
-        ledger.open("people", PureDP(1.0))
     import psycopg
 
-    with psycopg.connect(postgres_url, autocommit=True) as other:
+    from tests.ledger.test_roles import logins
+
+    ledgers, off = logins(postgres_server), "%20-csynchronous_commit%3Doff"
+    with pytest.warns(PrivetWarning, match="synchronous_commit = off"):
+        Ledger(f"{ledgers.owner.url}{off}").open("others", PureDP(1.0))
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as other:
         other.execute("CREATE TABLE seen (setting TEXT)")
         other.execute(
-            "CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT "
-            "AS $$ BEGIN INSERT INTO seen "
+            "CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+            "SET search_path FROM CURRENT AS $$ BEGIN INSERT INTO seen "
             "VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$"
         )
         other.execute(
             "CREATE CONSTRAINT TRIGGER look AFTER INSERT ON privet_entries DEFERRABLE INITIALLY "
             "DEFERRED FOR EACH ROW EXECUTE FUNCTION look()"  # runs when the commit begins
         )
-        ledger.settle(ledger.reserve("people", pure_event(0.5)))
+        alice = Ledger(f"{ledgers.of('alice').url}{off}")  # the owner would refuse the trigger
+        alice.settle(alice.reserve("people", pure_event(0.5)))
         assert other.execute("SELECT setting FROM seen").fetchall() == [("on",), ("on",)]

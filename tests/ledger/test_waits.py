@@ -109,21 +109,22 @@ def test_limits_are_set_and_the_url_sets_others(postgres_url: str) -> None:
         assert connection.patience is None
 
 
-def test_a_statement_that_takes_too_long_is_given_up_in_words(postgres_url: str) -> None:
-    """Here by a function that sleeps."""
+def test_a_statement_that_takes_too_long_is_given_up_in_words(postgres_server: str) -> None:
+    """Here by a function that sleeps, which a superuser would refuse to call."""
     import psycopg
 
-    ledger = Ledger(postgres_url)
-    ledger.open("people", PureDP(1.0))
-    with psycopg.connect(postgres_url, autocommit=True) as other:
+    from tests.ledger.test_roles import logins
+
+    ledgers = logins(postgres_server)
+    with psycopg.connect(ledgers.owner.url, autocommit=True) as other:
         other.execute(
             "CREATE OR REPLACE FUNCTION privet_lock() RETURNS void LANGUAGE plpgsql AS $$ BEGIN "
             "PERFORM pg_sleep(20); END $$"
         )
-    hurried = Ledger(f"{postgres_url}{quote(' -cstatement_timeout=100', safe='')}")
+    hurried = Ledger(f"{ledgers.of('alice').url}{quote(' -cstatement_timeout=100', safe='')}")
     with pytest.raises(LedgerError, match=r"statement timeout.*Nothing was released"):
         hurried.reserve("people", pure_event(0.1))
-    assert len(ledger.entries()) == 1
+    assert len(ledgers.owner.entries()) == 1
 
 
 # -- what a server promises ------------------------------------------------------------------------
