@@ -24,8 +24,8 @@ from privet.errors import DataError, DeclarationError
 DEEPEST = 64
 #: Lists and tables in one text; each takes far more memory than the two signs that open it.
 MOST_CONTAINERS = 2_000_000
-#: Digits of a whole number: reading one takes time that grows with the square.
-MOST_DIGITS = 400
+#: Digits of a whole number: with one more it may be beyond every double.
+MOST_DIGITS = 308
 MEGABYTE = 1 << 20
 _KEY = r"(?:[A-Za-z0-9_-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"
 _LONG_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_KEY}){{{DEEPEST}}}")

@@ -23,6 +23,8 @@ except ImportError as error:  # pragma: no cover - the extra is there where test
 
 Ball = Any  # flint.arb; the package has no types
 PRECISION = 192
+#: No release has as many numbers.
+MOST_NUMBERS = 2**40
 #: Halvings of a search: far below what a double can hold.
 STEPS = 72
 
@@ -136,6 +138,8 @@ def largest_within(fits: Callable[[Ball], bool], most: Ball) -> Ball:
 
 def gamma_quantile(shape: Ball, tail: float) -> Ball:
     """A number that a Gamma variate of this shape exceeds with at most this probability."""
+    if not (shape > 0 and shape < MOST_NUMBERS):  # the search would not end
+        raise ValueError("more numbers than any release has, or none")
     wanted, low, high = arb(tail), arb(0), shape + 100
     while not high.gamma_upper(shape, 1) <= wanted:
         low, high = high, 2 * high

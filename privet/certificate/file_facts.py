@@ -71,7 +71,7 @@ def parsed_facts(raw: bytes, name: str = "This") -> FileFacts:
         if raw.startswith(MAGIC):
             return _model(raw)
         return _text(raw)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise DataError(
             f"{name} is not a file of released numbers that can be recomputed."
         ) from error

@@ -152,7 +152,7 @@ HEADERS: dict[str, Shape] = {
         classes=LABELS,
         feature_names=VALUES,
         arrays=ANY,  # compared with those that the declarations ask for
-        steps=_record("schema columns name", steps=ANY),
+        steps=_record("schema columns name", steps=ANY),  # by their own list, below
     ),
     "evaluation": _record(
         "sha256 sha256_of_model format version n level on_training_rows",
@@ -203,6 +203,13 @@ HEADERS: dict[str, Shape] = {
         },
     ),
 }
+#: Public maps of single rows before a model, and their parameters: nothing else may be kept.
+STEPS = {
+    "Normalizer": _record("norm"),
+    "Binarizer": _record("threshold"),
+    "PolynomialFeatures": _record("degree interaction_only include_bias"),
+    "numpy": _record("function"),
+}
 #: A line behind the first of a file of answers.
 LINE = _record(
     "resumed count",
@@ -220,6 +227,9 @@ def unknown_keys(facts: FileFacts) -> Iterator[str]:
     yield from _strays(facts.header, HEADERS[facts.kind], "")
     for line in facts.lines:
         yield from _strays(line, LINE, "line")
+    for name, kind, kept in (facts.header.get("steps") or {}).get("steps", ()):
+        known = isinstance(name, str) and kind in STEPS and set(kept) == set(STEPS[kind])
+        yield from _strays(kept, STEPS[kind], "steps") if known else ("steps",)
     yield from _strays(facts.constants, _constants(facts.event), "constants")
     if facts.kind == "model" and facts.header["model"] in PARAMETERS:
         own = PARAMETERS[facts.header["model"]]

@@ -8,6 +8,8 @@ and for noise by the nuclear norm ``S >= 2 R^2 max (eta tr h + |g|^2)/n``. Writt
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from flint import arb_mat
 
 from privet.certificate.balls import Ball, ball, larger, ratio, smaller, total
@@ -16,7 +18,8 @@ from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.loss_bounds import START, RowLoss
 from privet.certificate.verdicts import Number, Undecided, at_least, stated
 
-CELLS = 256
+#: A multiple of the cells that a release takes: its bound is then no smaller than this one.
+CELLS = 2048
 
 
 def pair_number(release: str, event: Record, facts: FileFacts) -> Number:
@@ -81,13 +84,19 @@ def _huber(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
 
 
 def _smooth(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
-    """In each cell of ``w`` the better ends of both; never below a value at one point."""
-    best, c = ball(0), 3 / (4 * ball(loss.h))
+    """In each cell of ``w`` the curvature at its lower end and the slope at its upper end."""
+    best = ball(0)
+    for curvature, slope in _smooth_cells(ball(loss.h)):
+        best = larger(best, (eta * curvature) ** 2 + slope**4)
+    return best.sqrt()
+
+
+def _smooth_cells(h: Ball) -> Iterator[tuple[Ball, Ball]]:
+    """Bounds of curvature and slope in each cell: the one falls with ``w``, the other rises."""
+    c = 3 / (4 * h)
     for i in range(CELLS):
-        w = ratio(2 * i + 1, 2 * CELLS)
-        slope = ratio(1, 2) + 3 * w / 4 - w**3 / 4
-        best = larger(best, ((eta * c * (1 - w * w)) ** 2 + slope**4).sqrt())
-    return best
+        low, high = ratio(i, CELLS), ratio(i + 1, CELLS)
+        yield c * (1 - low * low), ratio(1, 2) + 3 * high / 4 - high**3 / 4
 
 
 def _softmax(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
@@ -168,12 +177,10 @@ def _huber_trace(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
 
 
 def _smooth_trace(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:
-    """Values at the middles of the cells: no bound is below them."""
-    best, c = ball(0), 3 / (4 * ball(loss.h))
-    for i in range(CELLS):
-        w = ratio(2 * i + 1, 2 * CELLS)
-        slope = ratio(1, 2) + 3 * w / 4 - w**3 / 4
-        best = larger(best, eta * c * (1 - w * w) + slope**2)
+    """In cells of ``w``, as for the joint bound."""
+    best = ball(0)
+    for curvature, slope in _smooth_cells(ball(loss.h)):
+        best = larger(best, eta * curvature + slope**2)
     return best
 
 

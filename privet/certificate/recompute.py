@@ -55,7 +55,7 @@ def recompute_facts(facts: FileFacts) -> list[Number]:
     with precision():
         try:
             return list(_numbers(facts))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise DataError(
                 "The file does not hold what a release of its kind holds: "
                 f"{type(error).__name__} while its numbers were recomputed."

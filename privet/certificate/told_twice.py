@@ -30,6 +30,7 @@ ASSERTED = {
     "public_rows": "the public rows for whitening",
     "public_points": "public points, declared public",
     "class_weight": "the class weights",
+    "centers": "the centers of the components",
     "column_bounds": "declared column_bounds",
 }
 #: What every promise relies on: the table's size, its labels, and how long a row can be.
@@ -59,7 +60,7 @@ def _numerics(facts: FileFacts) -> Number:
     first, *stages = event.get("parts") or [event]
     parts = [first] if facts.kind == "evaluation" else [*stages, first]
     clauses = [each for each in str(facts.guarantee["numerics"]).split(";") if _GRID.search(each)]
-    if len(clauses) != len(parts):
+    if not len(clauses) == len(facts.grids) == len(parts):  # one grid in each, none elsewhere
         raise Undecided("the file does not say the grid of each of its parts")
     right = all(
         _is_exact(part) or "exact discrete" not in clause

@@ -28,9 +28,16 @@ SAFE_ROW = 1.0 - 1e-14
 _SAFE_SHARE = 1.0 - 1e-12
 
 
+#: No table has as many rows.
+MOST_ROWS = 10**15
+
+
 def rows_of_one(size: Any) -> int:
     """How many rows one person has, checked."""
-    return positive_whole("size", size, "a whole number of rows, at least 1")
+    what = f"a whole number of rows, at least 1 and at most {MOST_ROWS:,}"
+    if positive_whole("size", size, what) > MOST_ROWS:  # its square may be no double
+        raise DeclarationError(f"size must be {what}, got more.")
+    return int(size)
 
 
 class Cost(Protocol):

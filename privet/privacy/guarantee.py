@@ -14,6 +14,7 @@ from typing import Any
 
 from privet._files import canonical, digest
 from privet.privacy.budget import Budget
+from privet.privacy.calculus import MOST_ROWS
 from privet.privacy.event import Event
 from privet.privacy.kinds import event_from_json
 
@@ -186,8 +187,8 @@ def guarantee_from_json(record: dict[str, Any]) -> Guarantee:
 
 def _rows(value: Any) -> int:
     """Rows of one unit; fewer than one would lower the claim."""
-    if type(value) is not int or value < 1:
-        raise ValueError("a unit has one row or more")
+    if type(value) is not int or not 1 <= value <= MOST_ROWS:
+        raise ValueError("a unit has one row or more, and no more than a table")
     return value
 
 

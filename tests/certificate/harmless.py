@@ -54,6 +54,8 @@ HARMLESS: list[tuple[str, str, str]] = [
         "halved|other text|swapped",
         AUTO,
     ),
+    # accepted only up to the ridge that the event states: a small declared one was raised to that
+    (r"parameters\.regularization", "doubled", AUTO),
     (r"parameters\.standardize", "swapped", AUTO),
     (r"(parameters|declarations)\.(failure_probability|queries)", ANY, PUBLIC),
     (r"(declarations\.)?kernel(\.gamma|\.name)?", "halved|doubled|swapped", PUBLIC),
@@ -89,6 +91,7 @@ HARMLESS: list[tuple[str, str, str]] = [
     (r"guarantee|guarantee\.(event|constants)|parameters", "swapped", OTHER),
     (r"guarantee\.event\.noise", "swapped for (laplace|exponential)", LAW),
     (r"guarantee\.event\.sensitivity", "swapped, nearly equal", DIGITS),
+    (r"guarantee\.event\.sensitivity", "swapped, within a hundredth", ROOM),
     # both have the Huber loss with the declared knee
     (r"model", "swapped for LinearRegression", PUBLIC),
 ]

@@ -58,7 +58,7 @@ class Mutant:
     place: Place
     how: str
     file: Parsed
-    #: ``how`` with the new text, or whether a new number is nearly the old one
+    #: ``how`` with the new text, or how near a new number is to the old one
     told: str = ""
 
     @property
@@ -162,8 +162,9 @@ def mutants(file: Parsed, donors: list[Parsed]) -> Iterator[Mutant]:
 
 def _swap(value: Any, other: Any) -> str:
     if isinstance(value, float) and isinstance(other, float):
-        near = math.isclose(value, other, rel_tol=1e-8)
-        return "swapped, nearly equal" if near else "swapped"
+        if math.isclose(value, other, rel_tol=1e-8):
+            return "swapped, nearly equal"
+        return "swapped, within a hundredth" if math.isclose(value, other, rel_tol=0.01) else ""
     return f"swapped for {other}" if isinstance(other, str) else "swapped"
 
 

@@ -204,6 +204,43 @@ def two_schemas(file: Parsed) -> Parsed:
     return made
 
 
+def two_grids(file: Parsed) -> Parsed:
+    """A second grid in the sentence, so that no grid belongs to a part and none is compared."""
+    words = file.lines[0]["guarantee"]["numerics"]
+    told = re.sub(r"2\^-(\d+)", r"2^-\1 or 2^-60", words)
+    return changed(file, (0, "guarantee", "numerics"), told)
+
+
+def private_centers(file: Parsed) -> Parsed:
+    """Centers that rows placed, declared as public ones that nothing pays for."""
+    made = only(0)(file)
+    held = made.lines[0]["arrays"].pop("centers_")
+    classes, components, columns = held
+    size = 8 * classes * components * columns
+    made.lines[0]["parameters"]["centers"] = [[[0.25] * columns] * components] * classes
+    return Parsed(made.lines, made.body[:-size], True)
+
+
+def cheaper_chosen_fit(file: Parsed) -> Parsed:
+    """The curves of the chosen fit alone, each at nine tenths."""
+    place = (*CONSTANTS, "fit", "curves")
+    curves = copy.deepcopy(file.lines[0]["guarantee"]["constants"]["fit"]["curves"])
+    for curve in curves:
+        for name in {"loss", "rho", "shift"} & set(curve):
+            curve[name] *= 0.9
+    return changed(file, place, curves)
+
+
+def learned_step(kept: Any) -> Callable[[Parsed], Parsed]:
+    """A step that learned something of the rows, which nothing pays for."""
+
+    def forge(file: Parsed) -> Parsed:
+        steps = {"schema": None, "steps": [["first", *kept]], "columns": 3, "name": "model"}
+        return changed(file, (0, "steps"), steps)
+
+    return forge
+
+
 PARAMETERS = (0, "parameters")
 CONSTANTS = (0, "guarantee", "constants")
 FORGED: dict[str, tuple[str, Callable[[Parsed], Parsed]]] = {
@@ -263,6 +300,19 @@ FORGED: dict[str, tuple[str, Callable[[Parsed], Parsed]]] = {
             {"name": "polynomial", "norm_bound": 1.0, "gamma": 1.0, "coef0": 0.0, "degree": 1},
         ),
     ),
+    "two grids in one clause": ("logistic objective pure", two_grids),
+    "private centers under the name of public ones": ("gaussian mixture pure", private_centers),
+    "curves of the chosen fit, pure": ("stopping pure", cheaper_chosen_fit),
+    "curves of the chosen fit, zcdp": ("public zcdp", cheaper_chosen_fit),
+    "curves of the chosen fit of a part": ("partition pure", cheaper_chosen_fit),
+    "a step that learned means": (
+        "logistic objective pure",
+        learned_step(["StandardScaler", {"mean_": [0.1, 0.2, 0.3]}]),
+    ),
+    "a known step that keeps a list": (
+        "logistic objective pure",
+        learned_step(["Normalizer", {"norm": [0.1, 0.2, 0.3]}]),
+    ),
     "two schemas": ("logistic objective pure", two_schemas),
     "answers under another name": ("function zcdp", placed((0, "format"), "privet-intervals-2")),
     "a seed that nobody mentions": (
@@ -283,3 +333,8 @@ def test_an_evaluation_is_of_the_unit_that_it_says(tmp_path: Path) -> None:
     promise = honest.lines[0]["guarantee"]
     for change in ({"group": 3}, {"unit": "one row of the training table"}, {"unit": "one house"}):
         assert not accepted(changed(honest, (0, "guarantee"), {**promise, **change})), change
+
+
+def test_a_step_that_learns_nothing_is_accepted() -> None:
+    """What makes the two above refused is what they keep, not that there is a step."""
+    assert accepted(learned_step(["Normalizer", {"norm": "l2"}])(opened("logistic objective pure")))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from privet.errors import DeclarationError
 from privet.ledger.account import Terms
-from privet.privacy import ZCDP, ApproxDP, Budget, PureDP
+from privet.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 from privet.privacy.curves import gaussian_delta
 from tests.strategies import EACH_BUDGET, gaussian_event, pure_event
 
@@ -121,3 +121,12 @@ def test_the_old_address_still_answers_and_says_where_it_moved() -> None:
     for name in ("for_group", "per_row"):
         with pytest.warns(FutureWarning, match=rf"budget\.{name}"):
             assert getattr(group, name)(ZCDP(0.5), 3) == getattr(ZCDP(0.5), name)(3)
+
+
+@pytest.mark.parametrize("size", [2**63, 10**200, 10**307], ids=["int", "square", "long"])
+@pytest.mark.parametrize("budget", [PureDP(0.5), ZCDP(0.5), GDP(0.5), ApproxDP(0.5, 1e-6)], ids=str)
+def test_more_rows_than_any_table_has_are_refused(budget: Budget, size: int) -> None:
+    """Their square is no double: a mutated file ended in an OverflowError."""
+    for question in (budget.for_group, budget.per_row):
+        with pytest.raises(DeclarationError, match="rows"):
+            question(size)
