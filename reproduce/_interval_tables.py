@@ -37,7 +37,7 @@ def population(kind: str, d: int, classes: int) -> tuple[Array, Any]:
     if kind == "forest10":
         return _forest()
     rng = np.random.default_rng(1000 * d + len(kind))
-    x = _one_hot(rng, d) if kind == "onehot" else _numbers(rng, kind, d) / np.sqrt(d)
+    x = one_hot(rng, d) if kind == "onehot" else numbers(rng, kind, d) / np.sqrt(d)
     weights = np.zeros(d)
     if kind == "onehot":
         weights[:4] = np.array([2.0, -2.0, 1.0, 0.0]) * np.sqrt(d / 4.0)
@@ -46,7 +46,7 @@ def population(kind: str, d: int, classes: int) -> tuple[Array, Any]:
     latent = (x - x.mean(axis=0)) @ weights + rng.logistic(size=len(x))
     cuts = [0.65] if classes == 2 else np.linspace(0.0, 1.0, classes + 1)[1:-1]
     y = np.searchsorted(np.quantile(latent, cuts), latent)
-    return (x, y) if kind == "onehot" else (_both_signs(x), np.concatenate([y, y]))
+    return (x, y) if kind == "onehot" else (both_signs(x), np.concatenate([y, y]))
 
 
 def idle(kind: str, d: int) -> list[int]:
@@ -57,14 +57,15 @@ def idle(kind: str, d: int) -> list[int]:
     return [j for j in range(d) if j == 2 or j > 3] if made_up else []
 
 
-def _both_signs(x: Array) -> Array:
+def both_signs(x: Array) -> Array:
+    """Every row twice: as it is, and with its columns without effect of the other sign."""
     other = x.copy()
     without = idle("even", x.shape[1])
     other[:, without] *= -1.0
     return np.concatenate([x, other])
 
 
-def _numbers(rng: np.random.Generator, kind: str, d: int) -> Array:
+def numbers(rng: np.random.Generator, kind: str, d: int) -> Array:
     """Columns in [-1, 1]; those without effect around zero."""
     shape, without = (ROWS, d), idle(kind, d)
     if kind == "skewed":
@@ -83,7 +84,7 @@ def _numbers(rng: np.random.Generator, kind: str, d: int) -> Array:
     return np.asarray(x)
 
 
-def _one_hot(rng: np.random.Generator, d: int) -> Array:
+def one_hot(rng: np.random.Generator, d: int) -> Array:
     """Groups of four, at norm one together."""
     x, groups = np.zeros((ROWS, d)), d // 4
     for group in range(groups):
