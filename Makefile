@@ -14,11 +14,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-service test-spark browser check audit bench dist format clean lock oldest sbom
+.PHONY: help demo test test-servers test-service test-spark browser check audit bench dist format clean lock oldest sbom
 
 help:
 	@echo "make demo     every step on synthetic data: schema, model, statement, report"
 	@echo "make test     run the tests (WORKERS=n for n processes)"
+	@echo "make test-servers  the tests that start a database server, the service or a cluster"
 	@echo "make test-spark  the tests of the Spark engine, where there is Java"
 	@echo "make test-service   the service with killed workers, made-up requests and a browser"
 	@echo "make browser  install Chromium from the system's packages, where that is possible"
@@ -36,7 +37,10 @@ demo: $(VENV)/.demo
 	@$(ONE_THREAD) $(BIN)/privet demo --force
 
 test: $(VENV)/.dev
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not servers"
+
+test-servers: $(VENV)/.dev
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m servers
 
 # Spark is large and needs Java, so it has a target of its own; without Java its tests are skipped.
 test-spark: $(VENV)/.dev
@@ -63,6 +67,7 @@ check: $(VENV)/.dev
 	@echo "lint"; $(BIN)/ruff check .
 	@echo "types"; $(BIN)/mypy
 	@echo "tests"; $(MAKE) --no-print-directory test
+	@echo "tests with servers"; $(MAKE) --no-print-directory test-servers
 
 audit: $(VENV)/.dev
 	@$(ONE_THREAD) $(BIN)/python -m reproduce.full_audit
