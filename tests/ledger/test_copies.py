@@ -110,6 +110,18 @@ def test_a_mount_of_the_file_alone_is_refused(people: Ledger, tmp_path: Path) ->
 
 
 @needs_mounts
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-head"])
+def test_a_mount_of_a_file_beside_is_refused(people: Ledger, tmp_path: Path, end: str) -> None:
+    """With a log or an index of its own a process meets nobody else's locks."""
+    beside, own = Path(f"{people.path}{end}"), tmp_path / "own"
+    beside.touch()
+    shutil.copy(beside, own)
+    told = mounted(own, beside, people.path, tmp_path / "other")
+    assert "mounted as a single file" in told
+    assert people.remaining("people") == 0.5
+
+
+@needs_mounts
 def test_a_mount_of_the_folder_is_the_same_ledger(people: Ledger, tmp_path: Path) -> None:
     (tmp_path / "container").mkdir()
     target = tmp_path / "container"
