@@ -35,7 +35,6 @@ from privet.ledger.ledger import Ledger
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Receipt
 
-
 #: What an error of the ledger ends with, and what is not so where the release was made.
 _NOTHING = re.compile(r" Nothing was (?:released|charged)[^.]*\.")
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from privet._files import LEDGER_ENDS
 from privet.errors import LedgerError
+from privet.ledger.statx import is_mounted
 
 MOUNTS = Path("/proc/self/mountinfo")
 #: Options under which a network file system keeps its locks to one machine.
@@ -62,7 +63,7 @@ def refuse_place(path: Path) -> None:
         )
     mounts = list(_mounts())
     alone = {real + end for end in ("", *LEDGER_ENDS)}  # a log of its own has locks of its own
-    if any(mount.point in alone for mount in mounts):
+    if any(mount.point in alone for mount in mounts) or any(map(is_mounted, map(Path, alone))):
         raise LedgerError(
             f"The ledger {path.name}, or a file beside it, is mounted as a single file, without "
             "the folder that holds its log. Nothing was released. Mount the folder."

@@ -115,9 +115,11 @@ def test_a_settlement_that_fails_does_not_say_that_nothing_was_released(
     ledger: Ledger, tmp_path: Path, end: str
 ) -> None:
     charge = Charge(ledger, "people", pure_event(0.25))
-    with pytest.warns(PrivetWarning, match="no receipt") as caught, charge:
-        (tmp_path / f"budget.db{end}").unlink(missing_ok=True)
-        (tmp_path / f"budget.db{end}").mkdir()
+    charge.__enter__()
+    (tmp_path / f"budget.db{end}").unlink(missing_ok=True)
+    (tmp_path / f"budget.db{end}").mkdir()
+    with pytest.warns(PrivetWarning, match="no receipt") as caught:
+        charge.__exit__(None, None, None)
     assert "the release was made" in str(caught[0].message)
     assert "Nothing was" not in str(caught[0].message)
 
