@@ -162,6 +162,25 @@ def sync_folder(folder: Place) -> None:
             os.close(descriptor)
 
 
+@contextmanager
+def alone_in(folder: Place) -> Iterator[None]:
+    """While nobody else is in this folder who asks so, where the system has such locks.
+
+    For a file that is read, changed and written anew: of two at once one would undo the other.
+    """
+    if os.name != "posix":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def probe(folder: Place, size: int = 1) -> None:
     """Write and remove a file of ``size`` bytes, durably; raises the ``OSError`` of the first try.
 

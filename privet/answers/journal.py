@@ -5,6 +5,7 @@
                    journal that was put back is older, or was written at another time;
                    while a line is being written, also the digest that it will have;
                    before the first answer also the lines that open the journal
+own folder         number and digest of the newest line, where the user's own memory of ledgers is
 
 A release that was continued twice from the same place answers one query with two noises, and only
 one of them is paid for. So a journaled release is continued with its own journal or not at all:
@@ -23,17 +24,19 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
-from privet._files import create_new, probe
+from privet._files import create_new, probe, refuse_ledgers_place
 from privet._untrusted import read_whole
 from privet.answers import records
 from privet.answers.process import after_fork, this_process
 from privet.answers.transcript import Transcript, load_transcript
-from privet.errors import DataError, DeclarationError
+from privet.errors import DataError, DeclarationError, LedgerError
+from privet.ledger.memory import Heads, own_heads
 
 Place = str | os.PathLike[str]
 
@@ -68,6 +71,7 @@ def claimed(path: Place | None) -> Iterator[None]:
 
 def _claim(path: Place) -> None:
     """A new release has a new journal, which can be written."""
+    refuse_ledgers_place(path)
     try:
         probe(os.path.dirname(os.fspath(path)) or os.curdir)
         if os.path.lexists(path):
@@ -96,17 +100,26 @@ def begin(path: Place, transcript: Transcript) -> None:
     transcript.path = os.fspath(path)
     lines = [transcript.header(), {"state": transcript.state}]
     _, transcript.digest = records.text_of(lines)
+    transcript.lines = len(lines)
     records.write(end_of(path), [_end(transcript), {"opening": lines}])  # the name is claimed
     _open(path, _end(transcript), lines)
+    transcript.left = written(path)
 
 
 def finish_opening(path: Place) -> None:
-    """Write a journal that a crash kept from being written; nothing was answered from it."""
+    """Write a journal that a crash kept from being written; nothing was answered from it.
+
+    An end that says when the journal was written is no such one: the journal was there, and where
+    such an end was put back, it would begin again. A released vector may: no noise is left to draw.
+    """
     if os.path.exists(path) or not end_of(path).exists():
         return
     found, _ = records.read(end_of(path))
-    if len(found) == 2 and "opening" in found[1]:
-        _open(path, found[0], found[1]["opening"])
+    if len(found) != 2 or "opening" not in found[1]:
+        return
+    opening = found[1]["opening"]
+    if "written" not in found[0] or "vector" in opening[-1]["state"]:
+        _open(path, found[0], opening)
 
 
 def _open(path: Place, end: records.Record, lines: list[records.Record]) -> None:
@@ -121,14 +134,19 @@ def append(path: Place, transcript: Transcript, record: records.Record) -> None:
     the end does not know, is told from a journal and an end that a backup took at two times.
     """
     text, coming = records.line(record, transcript.digest)
-    with records.at_end(path, transcript.digest) as file:
+    with records.at_end(path, transcript.digest, transcript.left) as file:
         # where a power cut takes the name of either end, the curator is asked
         records.write(end_of(path), [{**_known_end(path), "coming": coming}], durable=False)
         file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())
         transcript.digest = coming
-        records.write(end_of(path), [{**_end(transcript), "written": written(path)}], durable=False)
+        transcript.lines += 1
+        transcript.left = written(path)
+        _remember(transcript)
+        records.write(
+            end_of(path), [{**_end(transcript), "written": transcript.left}], durable=False
+        )
 
 
 def _known_end(path: Place) -> records.Record:
@@ -163,6 +181,7 @@ def reopened(path: Place | None, transcript: Transcript, *, sure: bool) -> Trans
             "given again with other noise. Put both back as they were left, or start a new release "
             "with fit, which costs a new budget."
         )
+    left = written(path)  # before it is read: what changes it from here on is noticed
     found = load_transcript(path)
     if found.identity != transcript.identity:
         raise DeclarationError("The journal belongs to another release than the transcript.")
@@ -171,8 +190,9 @@ def reopened(path: Place | None, transcript: Transcript, *, sure: bool) -> Trans
             "This is a copy of a journal: the journal itself may have gone on. Resume with the "
             "file in the place where it was opened."
         )
-    mark = _known_end(path)
-    newest = mark.get("identity") == found.identity and mark.get("digest") in records.digests(path)
+    mark, known = _known_end(path), records.digests(path)
+    newest = mark.get("identity") == found.identity and mark.get("digest") in known
+    newest = newest and _remembered(found.identity) in {None, *known}
     mine = [batch.to_json() for batch in transcript.batches]
     if not newest or mine != [batch.to_json() for batch in found.batches[: len(mine)]]:
         raise DataError(
@@ -180,11 +200,8 @@ def reopened(path: Place | None, transcript: Transcript, *, sure: bool) -> Trans
             "the newest one, or start a new release with fit, which costs a new budget."
         )
     if not sure and _put_back(path, mark, found):
-        raise DataError(
-            "The journal is not as it was left: it was put back from a copy, moved or given other "
-            "rights. Answers that were given since the copy was made would be given again with "
-            "other noise. If there are none, say so with resume(..., newest=True)."
-        )
+        raise DataError(records.PUT_BACK)
+    found.left = None if sure else left
     return found
 
 
@@ -199,6 +216,53 @@ def _put_back(path: Place, mark: records.Record, found: Transcript) -> bool:
     if mark["digest"] != found.digest or not whole:
         return True
     return "written" in mark and mark["written"] != written(path)
+
+
+# -- the user's own folder -----------------------------------------------------------------------
+
+
+class _Newest(NamedTuple):
+    """The newest line of a journal, as heads are noted."""
+
+    sequence: int
+    hash: str
+
+
+def _memory(identity: str) -> Heads | None:
+    return own_heads(identity, "-journal")
+
+
+def _remembered(identity: str) -> str | None:
+    """The digest of the newest line that this user has written; None where nothing is known."""
+    heads = _memory(identity)
+    if heads is None:
+        return None
+    try:
+        known = heads.newest()
+    except OSError:  # nothing is remembered, or it cannot be read
+        return None
+    except (DataError, LedgerError):
+        raise DataError(
+            f"{heads.path} is damaged, which remembers the newest line of the journal. Put it back "
+            "as it was; where you know that the journal holds all that was answered, remove it."
+        ) from None
+    return None if known is None else known[1]
+
+
+def _remember(transcript: Transcript) -> None:
+    """The newest line, once it is durable; a folder that cannot be written remembers nothing."""
+    heads, newest = _memory(transcript.identity), _Newest(transcript.lines, transcript.digest)
+    if heads is None:
+        return
+    with suppress(OSError):
+        if heads.path.exists() and not heads.is_long():
+            heads.note(newest, durable=False)
+        else:
+            heads.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            heads.start("-", [newest])
+
+
+# -- within a process ----------------------------------------------------------------------------
 
 
 @dataclass

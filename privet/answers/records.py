@@ -31,6 +31,11 @@ GENESIS = hashlib.sha256(FORMAT.encode()).hexdigest()
 Record = dict[str, Any]
 #: of a file: tens of millions of answers
 LARGEST = 1 << 30
+PUT_BACK = (
+    "The journal is not as it was left: it was put back from a copy, moved or given other rights. "
+    "Answers that were given since the copy was made would be given again with other noise. If "
+    "there are none, say so with resume(..., newest=True)."
+)
 
 
 def line(record: Record, previous: str) -> tuple[str, str]:
@@ -63,10 +68,15 @@ def text_of(records: Iterable[Record]) -> tuple[str, str]:
 
 
 @contextmanager
-def at_end(path: str | os.PathLike[str], previous: str) -> Iterator[BinaryIO]:
-    """The file, alone and at its end, for one more line; it must end where ``previous`` says."""
+def at_end(path: str | os.PathLike[str], previous: str, left: int | None) -> Iterator[BinaryIO]:
+    """The file, alone and at its end, for one more line; it must end where ``previous`` says.
+
+    It is as it was ``left``, by the time of its last change, else it was put back meanwhile. That
+    is asked once it is open for writing: a layered file system makes its own copy of it then.
+    """
     with open(path, "r+b") as file:
         _lock(file)
+        changed = os.fstat(file.fileno()).st_ctime_ns
         end = _whole_lines(file)
         file.seek(max(end - 65, 0))
         if file.read() != f"{previous}\n".encode():
@@ -74,6 +84,8 @@ def at_end(path: str | os.PathLike[str], previous: str) -> Iterator[BinaryIO]:
                 "The journal was changed by another process since it was opened. Two predictors "
                 "must not answer from one transcript: resume from the journal as it is now."
             )
+        if left not in (None, changed):
+            raise DataError(PUT_BACK)
         yield file
 
 

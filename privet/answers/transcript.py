@@ -42,7 +42,7 @@ class Transcript:
         The promise for all answers together.
     batches : list of AnsweredBatch
         Queries that were answered together, with their answers.
-    state, path, digest, identity, place, resumed :
+    state, path, digest, lines, left, identity, place, resumed :
         Counters of the mechanism, and how the release is told from others and from its copies.
     """
 
@@ -52,6 +52,8 @@ class Transcript:
     state: Record = field(default_factory=dict)  # public counters of the mechanism, as of now
     path: str | None = None  # the journal it was read from
     digest: str = ""
+    lines: int = 0  # of the journal, up to that digest
+    left: int | None = None  # when the journal last changed, by the system; None: not known
     identity: str = ""  # of the release; random, so that no two are taken for one another
     place: str = ""  # of its journal; empty where it keeps none
     resumed: int = 0  # how often the rows were taken again
@@ -149,6 +151,7 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
             state=dict(states[-1]) if states else {},
             path=os.fspath(path),
             digest=digest,
+            lines=len(records),
             identity=str(head.get("identity", "")),
             place=str(head.get("place", "")),
             resumed=max((int(record.get("resumed", 0)) for record in rest), default=0),

@@ -238,20 +238,25 @@ def token(
 
     A running service reads the file when it is started.
     """
+    from privet._files import alone_in, refuse_ledgers_place
     from privet.service.tokens import drawn_token, holder, read_tokens, write_tokens
 
-    known = read_tokens(file).holders if file.exists() else ()
-    others = [each for each in known if each.name != name]
-    if remove:
-        if len(others) == len(known):
-            raise DeclarationError(f"There is no token for {name!r} in {file.name}.")
-        write_tokens(file, others)
-        facts([("Removed", f"{name}; restart the service")])
-        return
-    if len(others) < len(known):
-        raise DeclarationError(f"{name!r} has a token already: take it back with --remove first.")
-    drawn = drawn_token()
-    write_tokens(file, [*others, holder(name, role, drawn)])
+    refuse_ledgers_place(file)
+    with alone_in(file.parent):  # who draws one at the same time must not bring back a removed one
+        known = read_tokens(file).holders if file.exists() else ()
+        others = [each for each in known if each.name != name]
+        if remove:
+            if len(others) == len(known):
+                raise DeclarationError(f"There is no token for {name!r} in {file.name}.")
+            write_tokens(file, others)
+            facts([("Removed", f"{name}; restart the service")])
+            return
+        if len(others) < len(known):
+            raise DeclarationError(
+                f"{name!r} has a token already: take it back with --remove first."
+            )
+        drawn = drawn_token()
+        write_tokens(file, [*others, holder(name, role, drawn)])
     if json:
         as_json({"name": name, "role": role, "token": drawn})
     else:

@@ -13,10 +13,8 @@ a file was born is noted by the system, and no program that copies or restores i
 
 from __future__ import annotations
 
-import ctypes
 import os
 import stat
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from privet.errors import LedgerError
 from privet.ledger.entries import Entries
 from privet.ledger.entry import Entry
 from privet.ledger.memory import Heads
+from privet.ledger.statx import birth
 
 NO_HEADS = (
     "The ledger {place} lies without the file {place}-head that remembers its newest entries: it "
@@ -132,22 +131,3 @@ class Beside:
         born = birth(self.path)
         same = not noted or born is None or noted == str(born)  # some systems do not tell
         return same and number == str(os.stat(self.path).st_ino)
-
-
-# -- statx, which Python's own stat does not ask -------------------------------------------------
-
-_HERE = -100  # AT_FDCWD
-_BIRTH = 0x800  # STATX_BTIME
-_MASK, _TIME = 0, 80  # where the answer has what it tells of, and the time of birth
-
-
-def birth(path: Path) -> int | None:
-    """When the system made this file, in nanoseconds; None where it does not say."""
-    ask = getattr(ctypes.CDLL(None), "statx", None) if os.name == "posix" else None
-    answer = ctypes.create_string_buffer(256)
-    if ask is None or ask(_HERE, os.fsencode(path), 0, _BIRTH, answer) != 0:
-        return None
-    if not int.from_bytes(answer.raw[_MASK : _MASK + 4], sys.byteorder) & _BIRTH:
-        return None
-    seconds = int.from_bytes(answer.raw[_TIME : _TIME + 8], sys.byteorder, signed=True)
-    return seconds * 10**9 + int.from_bytes(answer.raw[_TIME + 8 : _TIME + 12], sys.byteorder)

@@ -16,6 +16,7 @@ what was half released is forgotten.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -33,6 +34,9 @@ from privet.ledger.fits import charged_words
 from privet.ledger.ledger import Ledger
 from privet.privacy.event import Event
 from privet.privacy.guarantee import Receipt
+
+#: What an error of the ledger ends with, and what is not so where the release was made.
+_NOTHING = re.compile(r" Nothing was (?:released|charged)[^.]*\.")
 
 
 class Note(str):
@@ -233,8 +237,8 @@ class Charge:
             # paid for. Only the note in the ledger and the receipt are missing.
             warn(
                 f"{self._charged()} and the release was made, but the ledger could not note that: "
-                f"reservation {self._reservation} stays open, and the release has no receipt. "
-                f"{failed}",
+                f"reservation {self._reservation} may stay open, and the release has no receipt. "
+                f"{_NOTHING.sub('', str(failed))}",
                 PrivetWarning,
                 stacklevel=3,
             )

@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from privet._files import LEDGER_ENDS
 from privet.errors import LedgerError
+from privet.ledger.statx import is_mounted
 
 MOUNTS = Path("/proc/self/mountinfo")
 #: Options under which a network file system keeps its locks to one machine.
@@ -60,10 +62,11 @@ def refuse_place(path: Path) -> None:
             "remove the others; symbolic links may stay."
         )
     mounts = list(_mounts())
-    if any(mount.point == real for mount in mounts):
+    alone = {real + end for end in ("", *LEDGER_ENDS)}  # a log of its own has locks of its own
+    if any(mount.point in alone for mount in mounts) or any(map(is_mounted, map(Path, alone))):
         raise LedgerError(
-            f"The ledger {path.name} is mounted as a single file, without the folder that holds "
-            "its log. Nothing was released. Mount the folder."
+            f"The ledger {path.name}, or a file beside it, is mounted as a single file, without "
+            "the folder that holds its log. Nothing was released. Mount the folder."
         )
     here = max((m for m in mounts if _within(real, m.point)), key=_depth, default=None)
     if here is not None and (here.kind in _ALONE or here.options & _LOCAL):

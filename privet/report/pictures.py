@@ -41,6 +41,7 @@ COLORS = {
 }
 
 STYLE: Any = {
+    "text.usetex": False,  # whatever a settings file in the current folder says: it runs programs
     "svg.fonttype": "none",  # text stays text: it can be read aloud, found and copied
     "svg.hashsalt": "privet",
     "font.size": 9.0,

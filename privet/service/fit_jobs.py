@@ -20,7 +20,6 @@ import json
 import os
 import secrets
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +33,7 @@ from privet._untrusted import MEGABYTE, parsed_json, read_whole
 from privet.errors import DataError, DeclarationError
 from privet.ledger import Ledger
 from privet.service.fit_request import FitRequest
-from privet.service.fit_tables import FitTables
+from privet.service.fit_tables import FitTables, own_process
 from privet.service.refusals import Refusal
 
 FORMAT = "privet-fit-1"
@@ -219,7 +218,7 @@ class FitJobs:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.note(record)
             process = subprocess.Popen(
-                [sys.executable, "-m", "privet.service.fit_runner"],
+                own_process("privet.service.fit_runner"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,  # what a fit tells its curator is for a terminal only

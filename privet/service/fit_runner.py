@@ -1,4 +1,4 @@
-"""One training job, in a process of its own: ``python -m privet.service.fit_runner`` < its address.
+"""One training job, in a process of its own, which is told by a pipe which one it is.
 
     waiting -> fitting (charged) -> released, or refused
 
@@ -163,7 +163,3 @@ def _refused(error: BaseException) -> dict[str, Any]:
         words = "Something went wrong inside the job. Nothing was released."
     reason = f"{type(error).__name__}: {error}" if told else type(error).__name__
     return {"state": "refused", "reason": reason, "words": words}
-
-
-if __name__ == "__main__":
-    main()

@@ -86,7 +86,7 @@ class FitTables:
     def look_through_apart(self) -> list[tuple[str, str]]:
         """The same by a process of its own: the service that starts must not hold a row."""
         process = subprocess.run(
-            [sys.executable, "-m", "privet.service.fit_tables"],
+            own_process("privet.service.fit_tables"),
             input=json.dumps({"folder": str(self.folder.absolute()), "ledger": self.ledger.url}),
             stdout=subprocess.PIPE,
             text=True,
@@ -181,6 +181,17 @@ class FitTables:
         return found
 
 
+def own_process(module: str) -> list[str]:
+    """The command that runs ``main`` of a module of this very package, installed or not.
+
+    Not by ``-m``, with which Python looks for modules in the current folder first: a file of
+    somebody's there that is called json.py would be run.
+    """
+    root = str(Path(__file__).parents[2])
+    code = f"import sys; sys.path.insert(0, {root!r}); from {module} import main; main()"
+    return [sys.executable, "-P", "-c", code]
+
+
 def _regular(path: Path) -> os.stat_result:
     """A regular file in the folder itself, and no link."""
     try:
@@ -226,7 +237,3 @@ def main() -> None:
     """Look through the tables of a folder that is told by a pipe."""
     told = json.loads(sys.stdin.read())
     print(json.dumps(list(FitTables(Path(told["folder"]), Ledger(told["ledger"])).look_through())))
-
-
-if __name__ == "__main__":
-    main()

@@ -21,10 +21,11 @@ import os
 import textwrap
 from collections.abc import Iterator
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from privet._files import for_others, write_whole
-from privet.errors import MissingExtra
+from privet._files import for_others, refuse_ledgers_place, write_whole
+from privet.errors import DeclarationError, MissingExtra
 from privet.statement.facts import Fact, Facts, Table, entry
 
 WIDTH = 88
@@ -204,6 +205,19 @@ def rendered(name: str, room: str = HERE, **values: Any) -> str:
     return str(environment.get_template(name).render(**values))
 
 
+def _is_page(path: Path) -> bool:
+    """Whether a file is an HTML page, by how it begins."""
+    with path.open("rb") as file:
+        return file.read(64).lstrip().lower().startswith(b"<!doctype html")
+
+
 def write_page(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a page, all or nothing; it is for others to read."""
+    """Write a page, all or nothing, over an earlier page and nothing else; for others to read."""
+    refuse_ledgers_place(path)
+    there = Path(path)
+    if there.is_file() and not _is_page(there):
+        raise DeclarationError(
+            f"{there.name} is already there and is no page: what it holds may have been paid for. "
+            "Choose another name."
+        )
     write_whole(path, text, mode=for_others())

@@ -22,6 +22,7 @@ from privet import ZCDP, Ledger, PureDP
 from privet.errors import DataError
 from privet.kernels import InteractivePredictor
 from privet.ledger.charge import notes
+from privet.ledger.memory import FOLDER
 from tests.kernels.test_continued import X, Y, Z, forget_process, predictor
 from tests.laws.test_forked_noise import UNSHARE, namespaces
 
@@ -189,7 +190,9 @@ def put_back(path: Path, archive: Path) -> None:
 
 
 @pytest.mark.parametrize("answered", [0, 1, 3])
-def test_a_journal_put_back_together_with_its_end_is_noticed(answered: int, tmp_path: Path) -> None:
+def test_a_journal_put_back_together_with_its_end_is_noticed(
+    answered: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The backup is whole and looks like the newest state: both files agree."""
     path, archive = tmp_path / "journal", tmp_path / "backup.tar"
     model = predictor(path).fit(X, Y)
@@ -199,9 +202,10 @@ def test_a_journal_put_back_together_with_its_end_is_noticed(answered: int, tmp_
     model.answer(Z[4:5])
     put_back(path, archive)
     forget_process()
+    monkeypatch.setenv(FOLDER, str(tmp_path / "another user"))  # who does not remember more
     with pytest.raises(DataError, match="put back from a copy, moved"):
         predictor(path).resume(X, Y, path)
-    # where nothing was answered since, the curator may say so
+    # where nobody knows of an answer since, the curator may say that there was none
     again = predictor(path).resume(X, Y, path, newest=True)
     assert len(again.transcript_) == answered
 
@@ -219,7 +223,9 @@ def test_a_folder_that_was_copied_over_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", ["the end is older", "half a line"])
-def test_a_backup_of_two_times_is_no_crash(torn: str, tmp_path: Path) -> None:
+def test_a_backup_of_two_times_is_no_crash(
+    torn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A program copies one file, then the other, while answers are given in between."""
     path = tmp_path / "journal"
     end = Path(f"{path}.end")
@@ -231,6 +237,7 @@ def test_a_backup_of_two_times_is_no_crash(torn: str, tmp_path: Path) -> None:
     path.write_bytes(journal + (b"{" if torn == "half a line" else b""))
     end.write_bytes(newer if torn == "half a line" else older)
     forget_process()
+    monkeypatch.setenv(FOLDER, str(tmp_path / "another user"))  # who does not remember more
     with pytest.raises(DataError, match="put back from a copy, moved"):
         predictor(path).resume(X, Y, path)
 

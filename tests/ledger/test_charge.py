@@ -110,6 +110,20 @@ def test_a_settlement_that_fails_does_not_lose_the_release(ledger: Ledger, tmp_p
     assert len(Ledger(ledger.url).orphans("people")) == 1
 
 
+@pytest.mark.parametrize("end", ["-head", "-wal"])
+def test_a_settlement_that_fails_does_not_say_that_nothing_was_released(
+    ledger: Ledger, tmp_path: Path, end: str
+) -> None:
+    charge = Charge(ledger, "people", pure_event(0.25))
+    charge.__enter__()
+    (tmp_path / f"budget.db{end}").unlink(missing_ok=True)
+    (tmp_path / f"budget.db{end}").mkdir()
+    with pytest.warns(PrivetWarning, match="no receipt") as caught:
+        charge.__exit__(None, None, None)
+    assert "the release was made" in str(caught[0].message)
+    assert "Nothing was" not in str(caught[0].message)
+
+
 def test_a_journal_that_cannot_be_written_is_refused_uncharged(
     ledger: Ledger, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from privet.errors import BudgetExceeded, LedgerError
 from privet.ledger.beside import Beside
 from privet.ledger.entry import Entry
 from privet.ledger.memory import FOLDER, own_heads
+from privet.ledger.statx import is_mounted
 from privet.privacy.guarantee import Receipt
 from tests.strategies import pure_event
 
@@ -79,12 +80,12 @@ except LedgerError as error:
 """
 
 
-def mounted(source: Path, target: Path, asked: Path, state: Path) -> str:
+def mounted(source: Path, target: Path, asked: Path, state: Path, and_then: str = "true") -> str:
     """What a process finds that sees ``source`` mounted at ``target``, with a memory of its own."""
     mount = f"mount --bind '{source}' '{target}' 2>/dev/null || exit 77"
     run = f"{sys.executable} -c '{MOUNTED}' sqlite:///{asked}"
     done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", f"{mount}; {run}"],
+        ["unshare", "-m", "sh", "-c", f"{mount}; {and_then}; {run}"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -105,6 +106,34 @@ def test_a_mount_of_the_file_alone_is_refused(people: Ledger, tmp_path: Path) ->
     target = tmp_path / "container" / "budget.db"
     target.touch()
     told = mounted(people.path, target, target, tmp_path / "other")
+    assert "mounted as a single file" in told
+    assert people.remaining("people") == 0.5
+
+
+@needs_mounts
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-head"])
+def test_a_mount_of_a_file_beside_is_refused(people: Ledger, tmp_path: Path, end: str) -> None:
+    """With a log or an index of its own a process meets nobody else's locks."""
+    beside, own = Path(f"{people.path}{end}"), tmp_path / "own"
+    beside.touch()
+    shutil.copy(beside, own)
+    told = mounted(own, beside, people.path, tmp_path / "other")
+    assert "mounted as a single file" in told
+    assert people.remaining("people") == 0.5
+
+
+@needs_mounts
+def test_a_mount_of_the_file_alone_is_refused_where_nobody_lists_mounts(
+    people: Ledger, tmp_path: Path
+) -> None:
+    """A container without /proc, and with a copy of the heads beside the file."""
+    (tmp_path / "container").mkdir()
+    target = tmp_path / "container" / "budget.db"
+    target.touch()
+    shutil.copy(f"{people.path}-head", f"{target}-head")
+    if not is_mounted(Path("/proc")):
+        pytest.skip("this kernel does not tell where something is mounted")
+    told = mounted(people.path, target, target, tmp_path / "other", and_then="umount -l /proc")
     assert "mounted as a single file" in told
     assert people.remaining("people") == 0.5
 

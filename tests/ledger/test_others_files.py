@@ -16,8 +16,9 @@ import pytest
 
 from privet import Ledger, PureDP
 from privet.errors import LedgerError
-from privet.ledger.beside import Beside, birth
+from privet.ledger.beside import Beside
 from privet.ledger.memory import FOLDER
+from privet.ledger.statx import birth
 from tests.strategies import pure_event
 
 ROOT = Path(__file__).parents[2]

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -197,3 +198,20 @@ def test_cells_that_were_not_declared_do_not_lead_the_picture() -> None:
     names = [one.name for one in released.coefficients]
     shown = [names.index(one.name) for one in released.largest(20)]
     assert shown == sorted(shown)
+
+
+def test_a_page_takes_the_place_of_a_page_alone(tmp_path: Path) -> None:
+    fitted = KINDS["pure output"]()
+    for name, content in (("model.privet", b"PRIVET\x01\n"), ("rows.csv", b"a,b\n1,2\n")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DeclarationError, match="is no page"):
+            write(fitted, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == content
+    for _ in range(2):
+        write(fitted, tmp_path / "page.html")
+
+
+def test_settings_in_the_current_folder_run_no_program() -> None:
+    """Matplotlib reads a file of settings there; with this one it would call LaTeX."""
+    with mpl.rc_context({"text.usetex": True}):
+        assert "</svg>" in render(KINDS["pure output"]())

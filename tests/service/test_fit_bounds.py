@@ -94,3 +94,25 @@ def test_a_job_that_does_not_end_is_ended_as_paid_and_the_next_has_its_turn(
             break
         time.sleep(0.05)
     assert patient.look(begun["id"], "b")["state"] == "released"
+
+
+def test_no_module_of_the_current_folder_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever starts the service may do so where others lay down files."""
+    jobs = jobs_in(tmp_path)
+    here = tmp_path / "here"
+    (here / "privet").mkdir(parents=True)
+    for name in ("json.py", "select.py", "privet/__init__.py", "numpy.py"):
+        (here / name).write_text(
+            f"open({str(tmp_path / 'run')!r}, 'w').close()\nraise SystemExit\n"
+        )
+    monkeypatch.chdir(here)
+    assert jobs.tables.look_through_apart() == []
+    begun = jobs.submit(FitRequest(**{**ASKED, "budget": {"epsilon": 0.25}}), "b", None)
+    for _ in range(1_200):
+        if jobs.look(begun["id"], "b")["state"] in ENDED:
+            break
+        time.sleep(0.05)
+    assert jobs.look(begun["id"], "b")["state"] == "released"
+    assert not (tmp_path / "run").exists()
