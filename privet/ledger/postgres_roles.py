@@ -64,8 +64,8 @@ DO $$ DECLARE
       AND l.pid IS DISTINCT FROM pg_backend_pid());
 BEGIN
   IF others IS NOT NULL THEN
-    RAISE EXCEPTION 'something is made with the rights of PREFIX_owner in a transaction that has '
-      'not ended: %. End it, and make the roles again', others;
+    RAISE EXCEPTION 'something of PREFIX_owner, or a right of its, is made in a transaction '
+      'that has not ended: %. End it, and make the roles again', others;
   END IF;
 END $$
 """
