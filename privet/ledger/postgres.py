@@ -134,7 +134,7 @@ class PostgresStore:
             connection.execute(_BEGIN_READING)
             if not connection.tables:
                 raise LedgerError(NOT_THERE.format(place=self.place))
-            expect_own(connection, self.place)
+            expect_own(connection, self.place, whole=False)
             if self._format(connection) == SECOND_FORMAT:
                 table = connection.named(SECOND_TABLE).decode()
                 yield Entries(PostgresTransaction(connection, table))

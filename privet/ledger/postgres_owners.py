@@ -26,8 +26,9 @@ WITH space AS (
 ), made AS (
   SELECT c.relowner AS owner, c.relname, c.relacl FROM pg_class c JOIN space
     ON space.oid = c.relnamespace WHERE c.relname >= 'privet_' AND c.relname < 'privet`'
+      AND (%(whole)s OR c.relname IN ('privet_entries', 'privet_ledger'))
   UNION ALL SELECT p.proowner, NULL, NULL FROM pg_proc p JOIN space ON space.oid = p.pronamespace
-    WHERE p.proname >= 'privet_' AND p.proname < 'privet`'
+    WHERE %(whole)s AND p.proname >= 'privet_' AND p.proname < 'privet`'
 ), beside (name, privilege) AS (VALUES ('analyst', 'INSERT'), ('auditor', 'SELECT')
 ), trusted AS (
   SELECT r.oid FROM made JOIN pg_roles r ON r.oid = made.owner, space
@@ -85,8 +86,11 @@ SELECT (SELECT pg_has_role(current_user, relowner, 'USAGE') FROM tables
 """
 
 
-def expect_own(connection: PostgresConnection, place: str) -> None:
+def expect_own(connection: PostgresConnection, place: str, *, whole: bool = True) -> None:
     """Refuse tables and functions of another login or group, which may change what they do.
+
+    Not the ``whole`` ledger but its two tables alone concern whoever only reads: nothing else that
+    somebody could put beside them is run, or keeps an auditor from verifying.
 
     To be asked before anything is read from them. The tables are locked against being dropped and
     made again, so that those which are read are those that were asked about.
@@ -94,7 +98,8 @@ def expect_own(connection: PostgresConnection, place: str) -> None:
     if connection.tables:
         names = ", ".join(connection.table(name) for name in sorted(connection.tables))
         connection.execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE".encode())
-    for kind, owner in connection.execute(_OTHERS, {"schema": connection.schema}).fetchall():
+    values = {"schema": connection.schema, "whole": whole}
+    for kind, owner in connection.execute(_OTHERS, values).fetchall():
         raise LedgerError(
             f"Tables or functions of the ledger at {place} belong to the {kind} "
             f"{owner!r}, which could change every entry, and what is run to read them. If the "
