@@ -44,7 +44,7 @@ def account_record(ledger: Ledger, dataset: str, last: int | None) -> dict[str, 
 
 def _release(found: ReleaseNoted) -> dict[str, Any]:
     entry = found.charged
-    told = entry.body.get  # which a stranger may have written
+    told = entry.told.get  # which a stranger may have written
     return {
         "number": entry.sequence,
         "time": str(entry.time),

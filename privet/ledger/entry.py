@@ -92,10 +92,18 @@ class Entry(Row):
         return found
 
     @property
+    def told(self) -> dict[str, Any]:
+        """The same, or nothing where it cannot be read: for lists, in which it hides no other."""
+        try:
+            return self.body
+        except LedgerError:
+            return {}
+
+    @property
     def claim(self) -> Budget | None:
         """What the event of a ``reserve`` claims; None where it is nothing that Privet writes."""
         try:
-            return budget_from_json(self.body["claim"])
+            return budget_from_json(self.told["claim"])
         except (DeclarationError, KeyError, TypeError, ValueError):
             return None
 

@@ -95,7 +95,8 @@ WITH space AS (
         OR to_jsonb(i)->>'indnullsnotdistinct' = 'true' THEN ', not as it was made' END)
     FROM tables c JOIN pg_index i ON i.indrelid = c.oid JOIN pg_class x ON x.oid = i.indexrelid
   UNION ALL SELECT format('trigger %I on %I: %s, %s, %s%s', g.tgname, c.relname, g.tgtype,
-      g.tgenabled, CASE WHEN f.oid IS NULL THEN 'a function elsewhere' ELSE f.proname::text END,
+      CASE g.tgenabled WHEN 'A' THEN 'O' ELSE g.tgenabled END,  -- an earlier release's is no 'A'
+      CASE WHEN f.oid IS NULL THEN 'a function elsewhere' ELSE f.proname::text END,
       CASE WHEN g.tgisinternal OR g.tgdeferrable OR g.tginitdeferred OR g.tgconstraint <> 0
         OR g.tgqual IS NOT NULL OR g.tgnargs <> 0 OR g.tgattr::text <> ''
         OR g.tgoldtable IS NOT NULL OR g.tgnewtable IS NOT NULL THEN ', not as it was made' END)

@@ -23,8 +23,10 @@ DECLARE
 BEGIN
   IF value IS NULL THEN
     RETURN 'null';
-  ELSIF octet_length(value) = length(value) AND value !~ '[[:cntrl:]]' THEN
+  ELSIF value !~ '[^ -~]' THEN
     RETURN to_json(value)::text;
+  ELSIF getdatabaseencoding() <> 'UTF8' THEN  -- whose letters have other numbers than Python's
+    RAISE EXCEPTION 'names beyond ASCII need a UTF8 database';
   END IF;
   FOREACH letter IN ARRAY regexp_split_to_array(value, '') LOOP
     code := ascii(letter);
@@ -223,3 +225,5 @@ DROP FUNCTION IF EXISTS @.privet_append(TEXT);
 DROP TRIGGER IF EXISTS privet_guard ON @.privet_entries;
 CREATE TRIGGER privet_guard BEFORE INSERT ON @.privet_entries
   FOR EACH ROW EXECUTE FUNCTION @.privet_guard();
+-- also of what a subscription writes, which a login may have that is not the owner's
+ALTER TABLE @.privet_entries ENABLE ALWAYS TRIGGER privet_guard;

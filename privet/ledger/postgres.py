@@ -22,7 +22,13 @@ import psycopg
 from privet.errors import LedgerError, PrivetWarning, warn
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
-from privet.ledger.postgres_connection import ENTRIES, LEDGER, PostgresConnection, connected
+from privet.ledger.postgres_connection import (
+    ENTRIES,
+    LEDGER,
+    RUNS,
+    PostgresConnection,
+    connected,
+)
 from privet.ledger.postgres_facts import check_facts, check_nothing_more
 from privet.ledger.postgres_owners import expect_as_made, expect_own
 from privet.ledger.postgres_tables import (
@@ -79,9 +85,10 @@ class PostgresTransaction:
         found = self.rows(_ANSWERS, {"answers": self.answers, "entries": self.table})
         if found and not found[0][0]:
             raise LedgerError(
-                "The table privet_answers of the ledger belongs to another role, or others have "
-                "rights or triggers on it. Nothing was answered. Look who made it; `privet ledger "
-                "roles --apply` tells what is not as it should be."
+                "The table privet_answers of the ledger belongs to another role, others have "
+                "rights or triggers on it, or it would run what its owner likes. Nothing was "
+                "answered. Look who made it; `privet ledger roles --apply` tells what is not as "
+                "it should be."
             )
         return bool(found)
 
@@ -125,6 +132,9 @@ class PostgresStore:
         """One consistent view."""
         with connected(self.url) as connection:
             connection.execute(_BEGIN_READING)
+            if not connection.tables:
+                raise LedgerError(NOT_THERE.format(place=self.place))
+            expect_own(connection, self.place, whole=False)
             if self._format(connection) == SECOND_FORMAT:
                 table = connection.named(SECOND_TABLE).decode()
                 yield Entries(PostgresTransaction(connection, table))
@@ -159,7 +169,6 @@ class PostgresStore:
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
         """One exclusive transaction on tables of any known format."""
         with self._transaction() as connection:
-            expect_own(connection, self.place)
             connection.execute(connection.named("LOCK TABLE @.privet_entries IN EXCLUSIVE MODE"))
             check_nothing_more(connection, self.place)
             found = self._format(connection)
@@ -181,6 +190,7 @@ class PostgresStore:
         with connected(self.url) as connection:
             self._expect_durable(connection, tell=create)
             connection.execute(_BEGIN_WRITING.encode())
+            expect_own(connection, self.place)
             if create:
                 self._create(connection)
             elif not connection.tables:
@@ -210,7 +220,6 @@ class PostgresStore:
 
     def _create(self, connection: PostgresConnection) -> None:
         """The tables, unless they are there: the same ones that every query would find."""
-        expect_own(connection, self.place)
         if connection.tables == {ENTRIES, LEDGER}:
             return  # somebody who may not write could hold the lock below
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
@@ -276,12 +285,12 @@ def _entries(connection: PostgresConnection) -> Entries:
 
 _WHERE = f"SELECT known.system, known.timeline, here.* FROM @.privet_ledger known, ({HERE}) here"
 # what a turn can ask each time; the rest is asked with everything else (facts.sql)
-_ANSWERS = """
-SELECT a.relowner = e.relowner AND a.relkind = 'r' AND a.relpersistence = 'p'
-  AND NOT (a.relrowsecurity OR a.relhasrules OR a.relhastriggers OR a.relhassubclass)
-  AND NOT EXISTS (SELECT FROM aclexplode(a.relacl) g WHERE g.grantee <> a.relowner)
-FROM pg_class a, pg_class e
-WHERE a.oid = to_regclass(:answers) AND e.oid = to_regclass(:entries)
+_ANSWERS = f"""
+SELECT c.relowner = e.relowner AND c.relpersistence = 'p' AND ({RUNS}) IS NULL
+  AND NOT (c.relhasrules OR c.relhastriggers)
+  AND NOT EXISTS (SELECT FROM aclexplode(c.relacl) g WHERE g.grantee <> c.relowner)
+FROM pg_class c, pg_class e
+WHERE c.oid = to_regclass(:answers) AND e.oid = to_regclass(:entries)
 """
 _DURABLE = "SELECT pg_is_in_recovery(), current_setting('fsync')"
 _RULES = """

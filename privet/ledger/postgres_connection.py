@@ -61,16 +61,26 @@ SET quote_all_identifiers = off;
 {settings}
 SELECT extract(epoch FROM current_setting('statement_timeout')::interval)
 """
-# What runs functions of a table's owner for whoever reads it. The planner computes expressions of
-# indices and statistics, and conditions of children, as far as they are constant.
-_TABLES = """
-SELECT n.nspname, c.relname, CASE WHEN c.relkind <> 'r' THEN 'is no table'
+# Why to read the table c would run functions of its owner. The planner computes expressions of
+# indices and statistics, and conditions of tables and children, as far as they are constant; a
+# column of the owner's own type is compared by way of the owner's casts.
+RUNS = """
+CASE WHEN c.relkind <> 'r' THEN 'is no table'
   WHEN c.relrowsecurity THEN 'has row security'
   WHEN EXISTS (SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent))
     THEN 'inherits, or is inherited from'
+  WHEN EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0
+    AND NOT a.attisdropped AND (a.attgenerated <> ''
+      OR a.atttypid NOT IN (CAST('text' AS regtype), CAST('bigint' AS regtype))))
+    THEN 'has a column of another kind'
+  WHEN EXISTS (SELECT FROM pg_constraint o WHERE o.conrelid = c.oid AND o.contype = 'c')
+    THEN 'has conditions'
   WHEN EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid
     AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)) THEN 'has an index with expressions'
   WHEN EXISTS (SELECT FROM pg_statistic_ext s WHERE s.stxrelid = c.oid) THEN 'has statistics' END
+"""
+_TABLES = f"""
+SELECT n.nspname, c.relname, {RUNS}
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = ANY(%s) AND c.relname = ANY(%s)
 """

@@ -1,8 +1,10 @@
 """Whose tables and functions a ledger on a server consists of, and whether they were changed.
 
-Whatever belongs to a ledger runs with the rights of whoever charges it. So each charge asks who
-owns it, and a charge with the owner's rights asks whether the catalog is still in the state in
-which this process has compared it (``postgres_facts.py``). Both are questions by indices.
+Whatever belongs to a ledger runs with the rights of whoever charges it, and what hangs on its
+tables may run with those of whoever reads them, also if their owner puts it there while they are
+being read. So whoever reads or charges asks first who owns it, and a charge with the owner's rights
+asks whether the catalog is still in the state in which this process has compared it
+(``postgres_facts.py``). Both are questions by indices.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ WITH space AS (
 ), made AS (
   SELECT c.relowner AS owner, c.relname, c.relacl FROM pg_class c JOIN space
     ON space.oid = c.relnamespace WHERE c.relname >= 'privet_' AND c.relname < 'privet`'
+      AND (%(whole)s OR c.relname IN ('privet_entries', 'privet_ledger'))
   UNION ALL SELECT p.proowner, NULL, NULL FROM pg_proc p JOIN space ON space.oid = p.pronamespace
-    WHERE p.proname >= 'privet_' AND p.proname < 'privet`'
+    WHERE %(whole)s AND p.proname >= 'privet_' AND p.proname < 'privet`'
 ), beside (name, privilege) AS (VALUES ('analyst', 'INSERT'), ('auditor', 'SELECT')
 ), trusted AS (
   SELECT r.oid FROM made JOIN pg_roles r ON r.oid = made.owner, space
@@ -83,14 +86,26 @@ SELECT (SELECT pg_has_role(current_user, relowner, 'USAGE') FROM tables
 """
 
 
-def expect_own(connection: PostgresConnection, place: str) -> None:
-    """Refuse tables and functions of another login or group, which may change what they do."""
-    for kind, owner in connection.execute(_OTHERS, {"schema": connection.schema}).fetchall():
+def expect_own(connection: PostgresConnection, place: str, *, whole: bool = True) -> None:
+    """Refuse tables and functions of another login or group, which may change what they do.
+
+    Not the ``whole`` ledger but its two tables alone concern whoever only reads: nothing else that
+    somebody could put beside them is run, or keeps an auditor from verifying.
+
+    To be asked before anything is read from them. The tables are locked against being dropped and
+    made again, so that those which are read are those that were asked about.
+    """
+    if connection.tables:
+        names = ", ".join(connection.table(name) for name in sorted(connection.tables))
+        connection.execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE".encode())
+    values = {"schema": connection.schema, "whole": whole}
+    for kind, owner in connection.execute(_OTHERS, values).fetchall():
         raise LedgerError(
             f"Tables or functions of the ledger at {place} belong to the {kind} "
-            f"{owner!r}, which could change every entry. If the ledger is that {kind}'s, open "
-            f"and charge it as that {kind}, or after `privet ledger roles --apply`. If not, "
-            "choose another schema, for example ?options=-csearch_path%3Dledger."
+            f"{owner!r}, which could change every entry, and what is run to read them. If the "
+            f"ledger is that {kind}'s, read and charge it as that {kind}, or after `privet ledger "
+            "roles --apply`. If not, choose another schema, for example "
+            "?options=-csearch_path%3Dledger."
         )
 
 
@@ -100,7 +115,6 @@ def expect_as_made(connection: PostgresConnection, url: str, place: str) -> None
     The owner's functions may be another release's, since curators upgrade in turn. A superuser has
     more to lose than the ledger, and runs today's alone.
     """
-    expect_own(connection, place)
     found = connection.execute(_CATALOG, {"schema": connection.schema}).fetchall()
     [(as_owner, as_superuser, state)] = found
     if as_owner and _LOOKED_AT.get(url) != state:

@@ -52,6 +52,24 @@ END $$
 """,
 )
 
+# What a member who has left makes as the owner, in a transaction that goes on, nobody sees yet, and
+# it would be there after the commit. Such a transaction holds a lock on the role. To be asked
+# before what is there is compared, not with it: it may end in between.
+_ENDED = """
+DO $$ DECLARE
+  others pg_catalog.TEXT := (SELECT string_agg(CASE WHEN l.pid IS NULL
+      THEN 'a prepared one (pg_prepared_xacts)' ELSE format('of %s (process %s)', a.usename, l.pid)
+    END, ', ') FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+    WHERE l.classid = 'pg_authid'::regclass AND l.objid = 'PREFIX_owner'::regrole
+      AND l.pid IS DISTINCT FROM pg_backend_pid());
+BEGIN
+  IF others IS NOT NULL THEN
+    RAISE EXCEPTION 'something of PREFIX_owner, or a right of its, is made in a transaction '
+      'that has not ended: %. End it, and make the roles again', others;
+  END IF;
+END $$
+"""
+
 # Whoever runs the printed statements may have a path with somebody else's operators in it, or other
 # settings. What is compared last must be seen as it is then, not as it was at the beginning.
 _BEGIN = (
@@ -86,7 +104,7 @@ def _prepared(url: str, prefix: str, *, run: bool) -> list[str]:
         statements = [
             connection.named(_in(f'"{connection.schema}"', statement).replace("PREFIX", prefix))
             # together, whoever runs them: there is no trigger between its removal and its creation
-            for statement in (*_BEGIN, *_ROLES, *GUARD, *_functions())
+            for statement in (*_BEGIN, *_ROLES, *GUARD, *_functions(), _ENDED)
         ]
         # asked last, when nobody else can change the tables any more
         statements += [check_facts_sql(connection.schema).encode()]

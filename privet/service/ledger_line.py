@@ -25,7 +25,7 @@ def time_line(served: Served) -> dict[str, Any]:
             "entry": found.charged.sequence,
             "time": found.charged.time,
             "price": _price(found.charged, terms.group),
-            "mechanism": str(found.charged.body.get("mechanism", "")),
+            "mechanism": str(found.charged.told.get("mechanism", "")),
             "part": found.charged.part,
             "released": found.settled,
         }

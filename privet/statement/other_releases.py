@@ -88,7 +88,7 @@ def account(ledger: Ledger, dataset: str, guarantee: Guarantee) -> AccountTold:
     """
     terms, entries = ledger.terms(dataset), ledger.entries()
     mine = [entry for entry in entries if entry.dataset == dataset]
-    settled = {entry.body.get("reservation") for entry in mine if entry.kind == "settle"}
+    settled = {entry.told.get("reservation") for entry in mine if entry.kind == "settle"}
     releases = tuple(entry for entry in mine if entry.kind == "reserve")
     totals = mine[-1].totals
     names = (None, *(part.name for part in terms.parts))
@@ -124,10 +124,10 @@ def _recorded(
 ) -> tuple[int, ...]:
     """Which charge was for this release: the receipt's, or all of the very same event."""
     event, receipt = guarantee.event.to_json(), guarantee.receipt
-    same = [entry.sequence for entry in releases if entry.body == event]
+    same = [entry.sequence for entry in releases if entry.told == event]
     if receipt is None:
         return tuple(same)
-    paid = [e.body.get("reservation") for e in entries if e.sequence == receipt.sequence]
+    paid = [e.told.get("reservation") for e in entries if e.sequence == receipt.sequence]
     return tuple(sequence for sequence in same if sequence in paid)
 
 
@@ -245,7 +245,7 @@ def _listed(found: AccountTold, entry: Entry) -> tuple[str, ...]:
         str(entry.sequence),
         entry.time.replace("T", " ").removesuffix("+00:00"),
         _cost(entry),
-        str(entry.body.get("mechanism", "")),
+        str(entry.told.get("mechanism", "")),
         say(f"composition.spent.{'orphan' if entry.sequence in found.orphans else 'released'}"),
     )
 

@@ -156,7 +156,19 @@ def test_a_charge_that_a_kill_has_lost_is_listed(tmp_path: Path) -> None:
     assert "never settled" in run("recover", "--ledger", place).stdout
 
 
-def test_a_charge_that_nobody_can_read_does_not_hide_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("told", "instead"),
+    [
+        ('"epsilon":0.25', '"epsilon":1e-380'),
+        # a server takes the last of two fields, and so never looks at the first
+        ('"claim":', f'"claim":{"[" * 2500}{"]" * 2500},"claim":'),
+        ('"claim":', f'"claim":{"9" * 5000},"claim":'),
+    ],
+    ids=["small", "deep", "long"],
+)
+def test_a_charge_that_nobody_can_read_does_not_hide_the_others(
+    tmp_path: Path, told: str, instead: str
+) -> None:
     """One of an analyst's own making, on a server; verify names it."""
     place = tmp_path / "b.db"
     run("ledger", "open", place, "people", "--epsilon", 2)
@@ -164,7 +176,7 @@ def test_a_charge_that_nobody_can_read_does_not_hide_the_others(tmp_path: Path) 
     ledger.settle(ledger.reserve("people", pure_event(0.5)))
     with ledger._store.writing() as entries:
         account = entries.account("people")
-        body = pure_event(0.25).canonical().replace('"epsilon":0.25', '"epsilon":1e-380')
+        body = pure_event(0.25).canonical().replace(told, instead)
         totals = account.last.totals_text
         entries.append(account.newest, "people", "reserve", body=body, totals=totals)
     shown = run("ledger", "show", place)

@@ -336,6 +336,7 @@ def test_a_function_of_another_owner_in_a_ledger(ledgers: Logins) -> None:
     )
     with pytest.raises(LedgerError, match=f"belong to the group 'z_{ledgers.number}_owner"):
         bob.reserve("people", pure_event(0.125))
+    ledgers.of("carol").verify()  # which it is not run for
 
 
 def test_rights_by_default_reach_no_new_ledger(postgres_url: str) -> None:
