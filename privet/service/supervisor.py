@@ -14,6 +14,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -96,6 +97,8 @@ class Supervisor:
         if process == 0:
             self._work(place)
         self._running[process] = place, time.monotonic()
+        if self._stopping:  # told so while it was being started
+            os.kill(process, signal.SIGTERM)
 
     def _work(self, place: int) -> None:
         """A worker's whole life; it never returns into what its parent was doing."""
@@ -115,4 +118,5 @@ class Supervisor:
     def _stop(self, *_: Any) -> None:
         self._stopping = True
         for process in list(self._running):
-            os.kill(process, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it ended by itself just now
+                os.kill(process, signal.SIGTERM)
