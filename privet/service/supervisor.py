@@ -22,8 +22,9 @@ import uvicorn
 from privet.errors import DeclarationError
 from privet.service.guard import Guard, log
 
-#: A worker that dies sooner than this has a fault: after a few of them the service ends.
-SHORT_LIFE, MOST_SHORT = 1.0, 5
+#: Workers that die sooner than this have a fault: after a few of them, while no other one lives
+#: longer, the service ends. The next one waits a little.
+SHORT_LIFE, MOST_SHORT, PAUSE = 1.0, 5, 0.2
 GRACE = 10.0
 
 
@@ -85,11 +86,15 @@ class Supervisor:
             place, since = self._running.pop(ended, (-1, 0.0))
             if place < 0 or self._stopping:
                 continue
-            short = short + 1 if time.monotonic() - since < SHORT_LIFE else 0
+            now = time.monotonic()
+            oldest = min([since, *(begun for _, begun in self._running.values())])
+            short = short + 1 if now - oldest < SHORT_LIFE else 0
             if short > MOST_SHORT:
                 self._stop()
                 raise DeclarationError("The workers end as soon as they are started; see the log.")
             log.warning("worker %s ended and is replaced", place)
+            if now - since < SHORT_LIFE:
+                time.sleep(PAUSE)
             self._start(place)
 
     def _start(self, place: int) -> None:
