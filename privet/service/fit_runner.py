@@ -43,7 +43,8 @@ def main() -> None:
     os.nice(10)  # answers come first
     told = json.loads(sys.stdin.buffer.read())
     heard, says = os.pipe()
-    process = os.fork()  # before a ledger or a thread is there; the job's lock is both processes'
+    # before there is a ledger or a thread of ours (those of OpenBLAS and jemalloc know of forks)
+    process = os.fork()  # the job's lock is held by both
     if process == 0:
         os.close(heard)
         _work(told, says)
