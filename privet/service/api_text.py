@@ -170,6 +170,11 @@ PREDICTED: Description = {
         "target": {"type": "string", "description": "Of a regression: what the numbers are."},
         "bounds": {"type": "array", "description": "Of a regression: the declared interval."},
         "noise_sd": {"type": "number", "description": "Of the noise in one score."},
+        "noise_at_most": {
+            "type": "number",
+            "description": "Of a regression: noise moves a prediction by at most this in 95 of 100 "
+            "releases, whatever the rows, to first order.",
+        },
     },
 }
 ANY: Description = {"type": "object"}

@@ -62,7 +62,9 @@ function showShares(out, found) {
 
 function showBounds(out, found) {
   out.append(element("p", found.target + ", in its own units. The model's numbers lie between "
-    + found.bounds[0] + " and " + found.bounds[1] + ", as was declared."));
+    + found.bounds[0] + " and " + found.bounds[1] + ", as was declared."
+    + (found.noise_at_most ? " Noise alone moves them by up to ± " + found.noise_at_most.toPrecision(2)
+      + " in 95 of 100 releases, or by less: that depends on the rows." : "")));
 }
 
 function showScore(out, found) {
