@@ -134,7 +134,7 @@ def interactive(folder: Path, lines: list[str]) -> None:
         begun = time.perf_counter()
         with running(folder, *served, "--step", STEP) as service:
             started = time.perf_counter() - begun
-            new = [_asked(service, 1_000 * earlier + i) for i in range(21)][1:]
+            new = [_asked(service, 1_000 * earlier + i) for i in range(1, 21)]
             known = [_asked(service, 1_000 * earlier + 20) for _ in range(20)]
         cells = [f"{1e3 * statistics.median(found):.1f}" for found in (times, new, known)]
         lines.append(

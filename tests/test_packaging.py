@@ -94,3 +94,14 @@ def test_the_source_archive_takes_what_a_reader_expects() -> None:
     ]
     for kind in kinds - {".typed"}:
         assert any(pattern.endswith(kind) for pattern in data["privet"]), f"{kind} is left out"
+
+
+def test_an_image_holds_what_the_package_is_built_from_and_nothing_else() -> None:
+    """A layer keeps what was copied, also where it is removed later: no table, ledger or token."""
+    steps = re.findall(r"^COPY (.+) \S+$", (ROOT / "deploy" / "Containerfile").read_text(), re.M)
+    copied = {name for step in steps for name in step.split()}
+    assert {"pyproject.toml", "privet", PROJECT["readme"], *PROJECT["license-files"]} <= copied
+    assert copied <= {"pyproject.toml", "privet", "README.md", "LICENSE", "MANIFEST.in"} | {
+        "requirements/all.lock"
+    }
+    assert all((ROOT / name).exists() for name in copied)

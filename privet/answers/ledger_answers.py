@@ -21,7 +21,7 @@ from privet._types import Array
 from privet.answers import records
 from privet.answers.interactive import DECLARED, InteractivePredictor
 from privet.answers.process import this_process
-from privet.answers.records import batch_from_json, key_of
+from privet.answers.records import AnsweredBatch, batch_from_json, key_of
 from privet.answers.sessions import Session, SparseSession
 from privet.answers.transcript import Transcript
 from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
@@ -45,6 +45,8 @@ class KeyUsed(DeclarationError):
 
 #: Width of the kernel on encoded rows, whose distances are at most 2.
 GAMMA = 1.0
+#: Rows that are answered or taken up in one turn: for so long nobody else can charge the ledger.
+TURN_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -168,12 +170,10 @@ def resumed_answers(name: str, table: Any, *, ledger: Ledger) -> LedgerAnswers:
     states = [each.record["state"] for each in (head, *rest) if "state" in each.record]
     known = Transcript(kept.declarations, kept.row_guarantee, state=dict(states[-1]))
     x, y = encoded(kept.schema, table)
-    session = predictor.session_again(x, y, known)
-    if session is None:
-        session = predictor.recalled_session(known)
-    holder = secrets.token_hex(16)
-    made = LedgerAnswers(ledger, kept, session, head, holder)
+    session = predictor.session_again(x, y, known) or predictor.recalled_session(known)
+    made = LedgerAnswers(ledger, kept, session, head, secrets.token_hex(16))
     made.take_up()
+    made.catch_up()  # before anybody asks, and once for all forks
     return made
 
 
@@ -213,38 +213,54 @@ class LedgerAnswers:
 
         ``key`` names the request and ``asked`` is its digest. A key is noted with the new answers
         that it brought, so there are no more keys than answers; with another request it is refused.
+        Many new rows take several turns, between which others have theirs.
         """
         queries = np.ascontiguousarray(np.asarray(queries, dtype=np.float64) + 0.0)
         if not np.isfinite(queries).all():
             raise DataError("A query holds NaN or infinity.")
-        with self._lock:
-            if key is not None or any(query not in self.transcript for query in queries):
-                self._take_turn(queries, key, asked)
-            return np.array([self.transcript[query] for query in queries])
+        looked = key is None  # whether the key is known to be for this request
+        while True:
+            with self._lock:
+                if looked and all(query in self.transcript for query in queries):
+                    return np.array([self.transcript[query] for query in queries])
+                looked = self._take_turn(queries, key, asked) or looked
 
-    def _take_turn(self, queries: Array, key: str | None, asked: str | None) -> None:
+    def _take_turn(self, queries: Array, key: str | None, asked: str | None) -> bool:
+        """Answer the first new rows; False where there was too much to take up before."""
+        batch: AnsweredBatch | None = None
         with turn(self.ledger, self.kept.name) as mine:
-            session = self._catch_up(mine)
-            used = None if key is None else mine.keyed(key)
-            if used is not None and used.asked != asked:
-                raise KeyUsed("This key was used for another request. Choose a new one.")
-            fresh = self._fresh(queries)
-            record: records.Record = {}
-            if fresh:
-                self._refuse_beyond(len(fresh), session)
-                self._whole = False  # until what is drawn now is noted
-                batch = session.answer(queries[fresh], source(None))
-                count = len(self.transcript) + len(fresh)
-                record = {**batch.to_json(), "state": session.state, "count": count}
-            noted = self._newest
-            if fresh:
-                told = (key, asked) if used is None else (None, None)
-                noted = mine.append(self._newest, record, *told)
+            found = self._unseen(mine)
+            far = sum(len(each.record.get("queries", ())) for each in found) > TURN_ROWS
+            if not far:
+                session = self._take_in(found)
+                noted, batch = self._answered(mine, session, queries, key, asked)
+        if far:
+            self._take_in(found)  # the ledger is free meanwhile
+            return False
         # durable: from here on the answers may be seen
-        if fresh:
+        if batch is not None:
             self._state = dict(session.state)
             self.transcript.add(batch, self._state)
         self._newest, self._whole = noted, True
+        return True
+
+    def _answered(
+        self, mine: Turn, session: Session, queries: Array, key: str | None, asked: str | None
+    ) -> tuple[AnswerNoted, AnsweredBatch | None]:
+        """The newest record and what was answered in it; all new rows must be within the limit."""
+        used = None if key is None else mine.keyed(key)
+        if used is not None and used.asked != asked:
+            raise KeyUsed("This key was used for another request. Choose a new one.")
+        fresh = self._fresh(queries)
+        if not fresh:
+            return self._newest, None
+        self._refuse_beyond(len(fresh), session)
+        self._whole = False  # until what is drawn now is noted
+        batch = session.answer(queries[fresh[:TURN_ROWS]], source(None))
+        count = len(self.transcript) + len(batch.answers)
+        record = {**batch.to_json(), "state": session.state, "count": count}
+        told = (key, asked) if used is None else (None, None)
+        return mine.append(self._newest, record, *told), batch
 
     def _fresh(self, queries: Array) -> list[int]:
         seen: dict[Any, int] = {}
@@ -269,9 +285,16 @@ class LedgerAnswers:
 
     # -- what others have answered -------------------------------------------------------------
 
-    def _catch_up(self, mine: Turn) -> Session:
-        """The session after everything that is noted; others may have answered meanwhile."""
-        if mine.ledger != self.kept.ledger:
+    def catch_up(self) -> None:
+        """Take up all that is noted, while others go on: after many answers it takes long."""
+        with self._lock:
+            with glance(self.ledger, self.kept.name) as seen:
+                found = self._unseen(seen)
+            self._take_in(found)
+
+    def _unseen(self, seen: Turn) -> list[AnswerNoted]:
+        """What is noted and not in the session."""
+        if seen.ledger != self.kept.ledger:
             raise LedgerError(
                 f"The ledger was restored or moved since {self.kept.name!r} was opened, and "
                 "answers that were given may be missing from it: open a new release."
@@ -280,8 +303,11 @@ class LedgerAnswers:
             self._session, self._newest = self._first.anew(), self._head
             self._state = dict(self._head.record["state"])
             self.transcript = Transcript(self.kept.declarations, self.kept.row_guarantee)
-        session, found = self._session, mine.since(self._newest.number, self._newest.digest)
-        self._whole = not found
+        return seen.since(self._newest.number, self._newest.digest)
+
+    def _take_in(self, found: list[AnswerNoted]) -> Session:
+        """The session after what was found, which others have answered."""
+        session, self._whole = self._session, not found
         for each in found:
             record = each.record
             if "queries" in record:

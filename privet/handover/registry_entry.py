@@ -15,12 +15,10 @@ from privet.handover.registry_fields import OPEN, faults
 from privet.privacy.budget import Budget
 from privet.privacy.guarantee import Guarantee
 from privet.statement import Facts
+from privet.statement.facts import Fact
 
-VARIANT = {
-    "pure": "Pure DP",
-    "approximate": "Approximate DP",
-    "zcdp": "Zero-concentrated DP",
-}
+#: The registry's word for a kind of budget; it has none for a Gaussian one.
+VARIANT = {"pure": "Pure DP", "approx": "Approximate DP", "zcdp": "Zero-concentrated DP"}
 
 
 @dataclass(frozen=True)
@@ -83,11 +81,11 @@ def _basic(facts: Facts, guarantee: Guarantee, name: str, by: Publisher) -> dict
 
 
 def _variant(facts: Facts, guarantee: Guarantee) -> dict[str, Any]:
-    domain = "Tables with a declared schema: bounds of numbers, lists of categories and classes."
+    domain = "Tables with declared columns: bounds of numbers, lists of categories and classes."
     open_facts = "; ".join(guarantee.assumptions)
     return {
         "variant_name": VARIANT.get(guarantee.budget.kind, "Custom"),
-        "data_domain": f"{domain} {_words(facts, 'making')}",
+        "data_domain": f"{domain} {_words(facts, 'making', 'label', 'columns')}",
         "unprotected_quantities": open_facts or "The number of rows and columns.",
     }
 
@@ -123,8 +121,15 @@ def _model() -> dict[str, str]:
     }
 
 
-def _words(facts: Facts, section: str) -> str:
-    return " ".join(fact.text for fact in facts[section].facts if fact.text)
+def _words(facts: Facts, section: str, *keys: str) -> str:
+    """The facts of a section, or some of them, each a sentence that begins with its name."""
+    chosen = [fact for fact in facts[section].facts if not keys or fact.key in keys]
+    return " ".join(filter(None, map(_sentence, chosen)))
+
+
+def _sentence(fact: Fact) -> str:
+    told = " ".join(filter(None, [fact.text, "; ".join(fact.items)])).strip()
+    return f"{fact.name}: {told.rstrip('.')}." if told else ""
 
 
 def _notes(facts: Facts) -> str:

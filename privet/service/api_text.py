@@ -24,7 +24,7 @@ ERROR: Description = {
 WORDS = {
     400: "Malformed.",
     401: "No token, or a wrong one.",
-    403: "The token is not for this.",
+    403: "The token is not for this, or a page of another site asks.",
     404: "No such model, table or job.",
     408: "The body did not arrive in time.",
     409: "Nothing is left, or a key or name is taken.",
@@ -104,7 +104,7 @@ def row_schema(schema: Schema) -> Description:
 
 def asking(served: dict[str, Served], most: int) -> Description:
     """``POST /predict``."""
-    statuses = (400, 401, 404, 408, 409, 413, 422, 503)
+    statuses = (400, 401, 403, 404, 408, 409, 413, 422, 503)
     answer = {name: {"value": answered(each)} for name, each in served.items()}
     return {
         "requestBody": body_of(served, most),
@@ -170,6 +170,11 @@ PREDICTED: Description = {
         "target": {"type": "string", "description": "Of a regression: what the numbers are."},
         "bounds": {"type": "array", "description": "Of a regression: the declared interval."},
         "noise_sd": {"type": "number", "description": "Of the noise in one score."},
+        "noise_at_most": {
+            "type": "number",
+            "description": "Of a regression: noise moves a prediction by at most this in 95 of 100 "
+            "releases, whatever the rows, to first order.",
+        },
     },
 }
 ANY: Description = {"type": "object"}

@@ -8,6 +8,7 @@ client.predict([{"age": 41, "region": "north"}])["predictions"]
 
 from __future__ import annotations
 
+import http.client
 import json
 import secrets
 import urllib.error
@@ -16,7 +17,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from privet.errors import DeclarationError, PrivetError
+from privet.errors import DataError, DeclarationError, PrivetError
 
 LARGEST_ANSWER = 1 << 28
 
@@ -71,6 +72,9 @@ class ServiceClient:
             )
         self.url, self.model, self.timeout = url.rstrip("/"), model, timeout
         self._token = token
+        # on this machine no proxy, which would read the token
+        near = [urllib.request.ProxyHandler({})] if parts.scheme == "http" else []
+        self._opener = urllib.request.build_opener(_NoRedirect, *near)
 
     def predict(
         self, rows: Sequence[Mapping[str, Any]], *, key: str | None = None
@@ -153,7 +157,7 @@ class ServiceClient:
         Returns
         -------
         dict
-            ``state`` is waiting, reading, fitting, released, refused or stopped.
+            ``state`` is waiting, fitting, released, refused or stopped.
         """
         return self._ask(f"/fit/{urllib.parse.quote(name, safe='')}")
 
@@ -166,19 +170,38 @@ class ServiceClient:
             sent["Authorization"] = f"Bearer {self._token}"
         raw = None
         if body is not None:
-            raw, sent["Content-Type"] = (
-                json.dumps(body, allow_nan=False).encode(),
-                "application/json",
-            )
+            raw, sent["Content-Type"] = _written(body), "application/json"
         request = urllib.request.Request(f"{self.url}{path}{query}", raw, sent)
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+            with self._opener.open(request, timeout=self.timeout) as answer:
                 return dict(json.loads(answer.read(LARGEST_ANSWER)))
         except urllib.error.HTTPError as error:
             raise _refusal(error) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise PrivetError(f"There is no answer from {self.url}: {reason}") from error
+        except ValueError:
+            raise PrivetError(f"What answers at {self.url} is not this service.") from None
 
     def __repr__(self) -> str:
         return f"ServiceClient({self.url!r})"
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Goes nowhere else: the token would be sent along, perhaps in the clear."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """None: the answer with the other address is an error."""
+
+
+def _written(body: Any) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (TypeError, ValueError):
+        raise DataError(
+            "A cell must be a finite number, a text, True, False or None, which is a missing cell; "
+            "NaN and numpy's own types are none of them."
+        ) from None
 
 
 def _refusal(error: urllib.error.HTTPError) -> ServiceRefused:

@@ -43,14 +43,13 @@ def main() -> None:
     os.nice(10)  # answers come first
     told = json.loads(sys.stdin.buffer.read())
     heard, says = os.pipe()
-    process = os.fork()  # before a ledger or a thread is there; the job's lock is both processes'
+    # before there is a ledger or a thread of ours (those of OpenBLAS and jemalloc know of forks)
+    process = os.fork()  # the job's lock is held by both
     if process == 0:
         os.close(heard)
         _work(told, says)
     os.close(says)
-    late = not in_time(heard, told["limit"])
-    if late:
-        os.kill(process, signal.SIGKILL)
+    late = not in_time(process, heard, told["limit"])
     os.waitpid(process, 0)
     jobs = _jobs(told)
     if late:
@@ -64,15 +63,21 @@ def _jobs(told: dict[str, Any]) -> FitJobs:
     return FitJobs(Path(told["folder"]), Ledger(told["ledger"]), told["step"], told["limit"])
 
 
-def in_time(heard: int, limit: float) -> bool:
+def in_time(process: int, heard: int, limit: float) -> bool:
     """Whether the turn led to a charge, and the charge to a model, within ``limit`` seconds each.
 
-    Also True where the process is gone. A model that was made in time is written and told.
+    A process that is late is killed, unless it speaks up while this one is about to: it is halted
+    first, so no model is written by a job that is told as stopped. Also True where it is gone.
     """
     wait = None
     while True:
         if not select.select([heard], [], [], wait)[0]:
-            return False
+            os.kill(process, signal.SIGSTOP)
+            os.waitid(os.P_PID, process, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            late = not select.select([heard], [], [], 0.0)[0]
+            os.kill(process, signal.SIGKILL if late else signal.SIGCONT)
+            if late:
+                return False
         if os.read(heard, 1) not in (TURN, CHARGED):
             return True
         wait = limit

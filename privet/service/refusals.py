@@ -2,7 +2,7 @@
 
 400 malformed      no JSON, or not in the form that the description shows
 401 token          no token, or a wrong one
-403 role           the token is not for this
+403 role | site    the token is not for this; a page of another site asks without one
 404 unknown        no such model or address
 408 slow           the body did not arrive in time
 409 limit | key    nothing is left of a release, or a key was used for another request
@@ -78,6 +78,11 @@ def no_token() -> Refusal:
 def not_allowed(role: str) -> Refusal:
     """Somebody known, for something else."""
     return Refusal(403, "role", f"This needs a token with the role {role!r}.")
+
+
+def other_site() -> Refusal:
+    """A browser that was sent here by a page of somebody else's."""
+    return Refusal(403, "site", "A page of another site may not ask here without a token.")
 
 
 def too_many(seconds: float) -> Refusal:

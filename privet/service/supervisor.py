@@ -14,6 +14,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -21,8 +22,9 @@ import uvicorn
 from privet.errors import DeclarationError
 from privet.service.guard import Guard, log
 
-#: A worker that dies sooner than this has a fault: after a few of them the service ends.
-SHORT_LIFE, MOST_SHORT = 1.0, 5
+#: Workers that die sooner than this have a fault: after a few of them, while no other one lives
+#: longer, the service ends. The next one waits a little.
+SHORT_LIFE, MOST_SHORT, PAUSE = 1.0, 5, 0.2
 GRACE = 10.0
 
 
@@ -84,11 +86,15 @@ class Supervisor:
             place, since = self._running.pop(ended, (-1, 0.0))
             if place < 0 or self._stopping:
                 continue
-            short = short + 1 if time.monotonic() - since < SHORT_LIFE else 0
+            now = time.monotonic()
+            oldest = min([since, *(begun for _, begun in self._running.values())])
+            short = short + 1 if now - oldest < SHORT_LIFE else 0
             if short > MOST_SHORT:
                 self._stop()
                 raise DeclarationError("The workers end as soon as they are started; see the log.")
             log.warning("worker %s ended and is replaced", place)
+            if now - since < SHORT_LIFE:
+                time.sleep(PAUSE)
             self._start(place)
 
     def _start(self, place: int) -> None:
@@ -96,6 +102,8 @@ class Supervisor:
         if process == 0:
             self._work(place)
         self._running[process] = place, time.monotonic()
+        if self._stopping:  # told so while it was being started
+            os.kill(process, signal.SIGTERM)
 
     def _work(self, place: int) -> None:
         """A worker's whole life; it never returns into what its parent was doing."""
@@ -115,4 +123,5 @@ class Supervisor:
     def _stop(self, *_: Any) -> None:
         self._stopping = True
         for process in list(self._running):
-            os.kill(process, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it ended by itself just now
+                os.kill(process, signal.SIGTERM)

@@ -12,7 +12,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +82,20 @@ class Tokens:
         """The file of them."""
         listed = [{"name": h.name, "role": h.role, "sha256": h.sha256} for h in self.holders]
         return json.dumps({"format": FORMAT, "tokens": listed}, indent=2) + "\n"
+
+
+def from_another_site(headers: Mapping[str, str]) -> bool:
+    """Whether a browser asks on behalf of a page that is somebody else's.
+
+    Where no token is needed, any page could use up what an interactive release answers, or learn
+    who asks it. Browsers say where a request comes from, and no script can change that; programs
+    say nothing.
+    """
+    told = headers.get("sec-fetch-site")
+    if told is not None:
+        return told not in ("same-origin", "none")
+    origin = headers.get("origin")  # older browsers, and addresses without TLS
+    return origin is not None and origin.partition("://")[2] != headers.get("host")
 
 
 def read_tokens(path: str | os.PathLike[str]) -> Tokens:

@@ -2,9 +2,9 @@
 const model = document.body.dataset.model;
 const byId = (id) => document.getElementById(id);
 const tokenBox = byId("token");
-const handed = /^#token=(.+)$/.exec(location.hash);
-if (handed) {
-  sessionStorage.setItem("token", decodeURIComponent(handed[1]));
+const handed = /^#token=([\w.~-]+)$/.exec(location.hash);
+if (location.hash.startsWith("#token=")) {
+  if (handed) sessionStorage.setItem("token", handed[1]);
   history.replaceState(null, "", location.pathname + location.search);
 }
 tokenBox.value = sessionStorage.getItem("token") || "";
@@ -41,16 +41,18 @@ function asCell(field) {
   return field.value;
 }
 
+function gauge(words, value, most) {
+  const label = element("label", words + " "), meter = element("meter");
+  meter.max = most;
+  meter.value = value;
+  label.append(meter);
+  return label;
+}
+
 function showShares(out, found) {
   const shares = found.probabilities[0];
   found.classes.forEach((name, i) => {
-    const label = element("label", name + ": " + (100 * shares[i]).toFixed(1) + " % ");
-    const meter = element("meter");
-    meter.min = 0;
-    meter.max = 1;
-    meter.value = shares[i];
-    label.append(meter);
-    out.append(label);
+    out.append(gauge(name + ": " + (100 * shares[i]).toFixed(1) + " %", shares[i], 1));
   });
   const unsure = Math.max(...shares) < 0.6;
   out.append(element("p", unsure
@@ -60,7 +62,9 @@ function showShares(out, found) {
 
 function showBounds(out, found) {
   out.append(element("p", found.target + ", in its own units. The model's numbers lie between "
-    + found.bounds[0] + " and " + found.bounds[1] + ", as was declared."));
+    + found.bounds[0] + " and " + found.bounds[1] + ", as was declared."
+    + (found.noise_at_most ? " Noise alone moves them by up to ± " + found.noise_at_most.toPrecision(2)
+      + " in 95 of 100 releases, or by less: that depends on the rows." : "")));
 }
 
 function showScore(out, found) {
@@ -78,11 +82,12 @@ function showScore(out, found) {
 byId("form").addEventListener("submit", async (event) => {
   event.preventDefault();
   const out = byId("answer"), button = event.target.querySelector("button");
+  if (button.ariaDisabled === "true") return;
   const row = {};
   for (const field of event.target.querySelectorAll("[data-column]")) {
     row[field.dataset.column] = asCell(field);
   }
-  button.disabled = true;
+  button.ariaDisabled = "true"; // a button that is disabled would lose the keyboard
   try {
     const found = await ask("/predict", { rows: [row] });
     const told = found.predictions[0];
@@ -95,7 +100,7 @@ byId("form").addEventListener("submit", async (event) => {
     out.replaceChildren(element("strong", "Not answered. "), error.message);
     out.dataset.state = "refused";
   }
-  button.disabled = false;
+  button.ariaDisabled = "false";
   showLeft();
 });
 
@@ -103,19 +108,28 @@ async function showLeft() {
   if (!tokenBox.value.trim() && document.body.dataset.open !== "yes") return;
   try {
     const found = await ask("/budget");
-    let words = found.words;
-    if (found.account) {
-      words += " The ledger has " + found.account.left.toPrecision(3) + " of " + found.account.cap.toPrecision(3)
-        + " " + found.account.counts + " left for further releases from the same rows.";
+    const gauges = [];
+    if (found.left !== null) {
+      const most = found.answered + found.left;
+      gauges.push(gauge("Rows that can still be asked: " + found.left + " of " + most, found.left, most));
     }
-    byId("left").textContent = words;
+    if (found.account) {
+      const account = found.account;
+      gauges.push(gauge("The ledger, for further releases from the same rows: " + account.left.toPrecision(3)
+        + " of " + account.cap.toPrecision(3) + " " + account.counts + " left", account.left, account.cap));
+    }
+    byId("left").textContent = found.words;
+    byId("gauges").replaceChildren(...gauges);
   } catch (error) {
     byId("left").textContent = error.message;
+    byId("gauges").replaceChildren();
   }
 }
 
-function at(time) {
-  return time.replace("T", " ").replace("+00:00", " UTC");
+function moment(time, words) {
+  const made = element("li"), when = time.replace("T", " ").replace("+00:00", " UTC");
+  made.append(element("small", when), words);
+  return made;
 }
 
 byId("ledger").addEventListener("click", async () => {
@@ -124,14 +138,14 @@ byId("ledger").addEventListener("click", async () => {
     const found = await ask("/ledger");
     const list = element("ol");
     list.className = "line";
-    list.append(element("li", at(found.opened) + ": the account was opened with " + found.account.counts + " = "
+    list.append(moment(found.opened, "The account was opened with " + found.account.counts + " = "
       + found.account.cap));
     for (const charge of found.charges) {
-      list.append(element("li", at(charge.time) + ": " + charge.price + ", " + charge.mechanism
+      list.append(moment(charge.time, charge.price + ", " + charge.mechanism
         + (charge.part ? ", part " + charge.part : "") + (charge.released ? "" : " (charged, never released)")
         + ", entry " + charge.entry));
     }
-    list.append(element("li", "Left now: " + found.account.counts + " = " + found.account.left));
+    list.append(moment("now", "Left: " + found.account.counts + " = " + found.account.left));
     out.replaceChildren(list);
   } catch (error) {
     out.replaceChildren(element("p", error.message));

@@ -13,13 +13,16 @@ from functools import cache
 from importlib.resources import files
 
 from privet._version import __version__
+from privet.privacy.attacker import attacker_accuracy
 from privet.privacy.budget import Budget
+from privet.privacy.guarantee import Guarantee
 from privet.report.pictures import Picture, attacker, belief
 from privet.schema import Schema
 from privet.schema.cells import text_of
 from privet.schema.columns import Categorical, Numeric
 from privet.service.served_model import Served, example
 from privet.statement import in_words
+from privet.statement.facts import percent
 from privet.statement.promise import whom
 from privet.statement.writers import rendered
 
@@ -75,6 +78,18 @@ def pictures(served: Served) -> list[Picture]:
     return [attacker(shown), belief(shown)]
 
 
+def plainly(guarantee: Guarantee) -> str:
+    """The promise for readers who know no Greek letter."""
+    if not guarantee.private:
+        return ""
+    often = percent(attacker_accuracy(guarantee.budget))
+    return (
+        "Somebody who knows everything else, and guesses from this model whether "
+        f"{whom(guarantee)} was in the table, is right at most {often} of the time; a coin is "
+        "right half of the time."
+    )
+
+
 @cache
 def page(served: Served, names: tuple[str, ...], open: bool) -> bytes:
     """The page about one of the served models; made once."""
@@ -88,6 +103,7 @@ def page(served: Served, names: tuple[str, ...], open: bool) -> bytes:
         names=names,
         open=open,
         facts=facts,
+        plainly=plainly(served.guarantee),
         words=in_words(budget, whom(served.guarantee)) if served.guarantee.private else "",
         what=facts["summary"]["what"].text,
         cells=fields(served.schema),

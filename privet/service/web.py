@@ -27,7 +27,7 @@ from privet.service.ledger_line import time_line
 from privet.service.limits import RateLimit, ServiceLimits
 from privet.service.refusals import Refusal
 from privet.service.served_model import AskedQuestion, Served, as_json
-from privet.service.tokens import Holder, Tokens
+from privet.service.tokens import Holder, Tokens, from_another_site
 from privet.service.visitor_page import SCRIPT_POLICY, page
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ FIELDS = frozenset({"rows"})
 SMALL = 1 << 16
 KEY = "idempotency-key"
 LONGEST_KEY = 200
-ANYBODY = Holder("anybody", "ask", "")
+ANYBODY = Holder("", "ask", "")  # a name that no token can have
 JSON = "application/json"
 
 
@@ -64,6 +64,8 @@ class Service:
         """Who asks, if they may and not too often."""
         who = self.tokens.of(request.headers.get("authorization"))
         if who is None and self.open and role == "ask":
+            if from_another_site(request.headers):
+                raise refusals.other_site()
             who = ANYBODY
         if who is None:
             raise refusals.no_token()
@@ -275,9 +277,8 @@ def application(service: Service) -> Guard:
 def _routes(service: Service) -> list[tuple[str, str, Route, dict[str, Any], bool]]:
     """Method, address, function, description, and whether it needs a token."""
     names = [api_text.model_parameter(list(service.served))]
-    told = api_text.described(401, 404, 503, ok=api_text.ANY)
+    told = api_text.described(401, 403, 404, 503, ok=api_text.ANY)
     known = api_text.described(404, ok=api_text.ANY)
-    curated = api_text.described(401, 403, 404, 503, ok=api_text.ANY)
     up = {"responses": {"200": {"description": "Up."}}}
     routes: list[tuple[str, str, Route, dict[str, Any], bool]] = []
     if service.served:
@@ -287,11 +288,11 @@ def _routes(service: Service) -> list[tuple[str, str, Route, dict[str, Any], boo
             ("POST", "/predict", service.predict, asking, True),
             ("GET", "/model", service.model, {"parameters": names, "responses": known}, False),
             ("GET", "/budget", service.budget, {"parameters": names, "responses": told}, True),
-            ("GET", "/ledger", service.ledger, {"parameters": names, "responses": curated}, True),
+            ("GET", "/ledger", service.ledger, {"parameters": names, "responses": told}, True),
         ]
     routes += [
         ("GET", "/health", service.health, up, False),
-        ("GET", "/metrics", service.metrics, {"responses": api_text.counted(curated)}, True),
+        ("GET", "/metrics", service.metrics, {"responses": api_text.counted(told)}, True),
     ]
     if service.jobs is not None:
         routes += [

@@ -158,6 +158,23 @@ def test_the_registry_would_take_the_entry(folder: Path, name: str, tmp_path: Pa
     assert HandedModel(folder / f"{name}.privet").digest in place.read_text()
 
 
+VARIANTS = {"logistic": "Pure DP", "unit": "Zero-concentrated DP", "whiten": "Approximate DP"}
+
+
+@pytest.mark.parametrize("name", [*VARIANTS, "gdp"])
+def test_the_registry_can_be_read_by_people(folder: Path, name: str, tmp_path: Path) -> None:
+    place = exported(folder, name, "registry", tmp_path / "entry.yaml")
+    entry = yaml.safe_load(place.read_text())["deployment"]
+    assert entry["dp_variant"]["variant_name"] == VARIANTS.get(name, "Custom")
+    domain, notes = entry["dp_variant"]["data_domain"], entry["administrative"]["notes"]
+    assert "Columns: age, schooling" in domain
+    assert "SHA-256" not in domain  # that is not what the domain is
+    assert f"SHA-256: {HandedModel(folder / f'{name}.privet').digest}." in notes
+    declared = entry["implementation"]["preprocessing_and_hyperparameter_tuning"]
+    assumed = load(folder / f"{name}.privet").guarantee_.assumptions
+    assert all(" ".join(each.split()) in " ".join(declared.split()) for each in assumed)
+
+
 def test_what_nobody_said_is_marked_and_named(folder: Path, tmp_path: Path) -> None:
     place = tmp_path / "entry.yaml"
     done = run("export", folder / "logistic.privet", "--to", "registry", "--out", place)

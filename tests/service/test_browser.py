@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +90,7 @@ def test_ask_until_the_limit_and_see_the_refusal(
         assert page.inner_text("#answer b") in ("yes", "no")
         assert "Noise alone moves it" in page.inner_text("#answer")
         left.append(page.inner_text("#left"))
+        assert page.locator("#gauges meter").first.evaluate("m => m.value") == LIMIT - 1 - i
     assert len(set(left)) == LIMIT
     page.fill("[data-column=age]", "77")
     page.get_by_role("button", name="Predict").click()
@@ -128,6 +132,7 @@ def test_the_keyboard_is_enough(browser: Any, asked: RunningService) -> None:
     assert any("data-column" in text or "<select" in text for text in seen)
     page.keyboard.press("Enter")
     page.wait_for_selector("#answer[data-state]")
+    assert page.evaluate("document.activeElement.type") == "submit"  # where the reader was
     unnamed = page.evaluate(
         "[...document.querySelectorAll('input, select')].filter(f => !f.labels.length).length"
     )
@@ -143,3 +148,60 @@ def test_a_wrong_token_is_told(browser: Any, asked: RunningService) -> None:
     page.wait_for_selector("#answer[data-state=refused]")
     assert "token" in page.inner_text("#answer")
     page.close()
+
+
+def test_an_address_with_half_a_token_leaves_the_page_whole(
+    browser: Any, asked: RunningService
+) -> None:
+    faults: list[str] = []
+    page = browser.new_page(viewport=PHONE)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(f"{asked.url}/#token=%")
+    page.get_by_role("button", name="Predict").click()
+    page.wait_for_selector("#answer[data-state=refused]")
+    assert page.url == f"{asked.url}/"
+    assert faults == []
+    page.close()
+
+
+ELSEWHERE = """<!doctype html><script>
+const body = '{"rows": [{"age": 1, "dose": 1, "sex": "f"}]}';
+fetch("URL/predict", {method: "POST", mode: "no-cors", body}).then(
+  () => { document.title = "asked"; });
+</script>"""
+
+
+@contextmanager
+def another_site(text: str) -> Iterator[str]:
+    """A page of somebody else's; its address."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Site) as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        yield f"http://localhost:{site.server_port}/"
+        site.shutdown()
+
+
+def test_a_page_of_another_site_uses_nothing_up(browser: Any, tmp_path: Path) -> None:
+    """Without tokens a browser would ask for any page that its reader opens."""
+    table = ward(tmp_path, Ledger(f"sqlite:///{tmp_path / 'budget.db'}"), LIMIT)
+    options = ("--answers", "ward", "--data", table, "--ledger", tmp_path / "budget.db", "--open")
+    with running(tmp_path, *options, "--step", "0.05") as service:
+        page = browser.new_page(viewport=PHONE)
+        with another_site(ELSEWHERE.replace("URL", service.url)) as url:
+            page.goto(url)
+            page.wait_for_function("document.title === 'asked'")
+        assert service.ask("GET", "/budget", token=None).json["answered"] == 0
+        page.goto(service.url)
+        page.get_by_role("button", name="Predict").click()
+        wait_for_left(page, "^1 of")
+        page.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
 import sys
 import time
@@ -13,6 +15,7 @@ import pytest
 
 from privet.schema import Label, Numeric, Schema
 from privet.schema.columns import Column
+from privet.service import fit_runner
 from privet.service.fit_jobs import ENDED, FitJobs
 from privet.service.fit_request import BETWEEN, FitRequest
 from privet.service.refusals import Refusal
@@ -52,6 +55,7 @@ def test_bounds_of_a_column_that_no_arithmetic_is_made_for_charge_nothing(
 #: a fit that never comes back, in whatever it is: the process does not listen to polite signals
 ENDLESS = """
 import signal, time
+import privet.models.raw_tables  # takes long on a busy machine; not of the job's time
 from privet.service import fit_runner
 def endless(*given):
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM):
@@ -67,12 +71,13 @@ fit_runner.main()
 def test_a_job_that_does_not_end_is_ended_as_paid_and_the_next_has_its_turn(
     tmp_path: Path, where: str, charged: bool
 ) -> None:
-    jobs = FitJobs(tmp_path, jobs_in(tmp_path).ledger, 0.5, limit=0.5)
+    limit = 5.0 if charged else 0.5  # time for a charge, where there is one
+    jobs = FitJobs(tmp_path, jobs_in(tmp_path).ledger, 0.5, limit)
     name, budget = "0" * 32, {"epsilon": 0.25}
     request = FitRequest(**{**ASKED, "budget": budget}).to_json()
     record = {"id": name, "holder": "b", "name": "income", "state": "waiting", "charges": []}
     jobs.note({**record, "request": request})
-    told = {"folder": str(tmp_path), "ledger": jobs.ledger.url, "step": 0.5, "limit": 0.5}
+    told = {"folder": str(tmp_path), "ledger": jobs.ledger.url, "step": 0.5, "limit": limit}
     subprocess.run(
         [sys.executable, "-c", ENDLESS.format(where=where)],
         input=json.dumps({**told, "id": name}).encode(),
@@ -116,3 +121,35 @@ def test_no_module_of_the_current_folder_is_run(
         time.sleep(0.05)
     assert jobs.look(begun["id"], "b")["state"] == "released"
     assert not (tmp_path / "run").exists()
+
+
+#: says that its turn has come and that it is charged, and has its model a little late
+SLOW = """
+import os, time
+for word, seconds in ((b"t", 0.0), (b"c", 0.5), (b"m", 0.0)):
+    os.write({says}, word)
+    time.sleep(seconds)
+os._exit(7)
+"""
+
+
+def test_a_model_that_is_made_while_its_process_is_being_ended_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine time passes between the end of a job's time and the end of its process."""
+    heard, says = os.pipe()
+    command = [sys.executable, "-c", SLOW.format(says=says)]
+    with subprocess.Popen(command, pass_fds=(says,)) as process:
+        os.close(says)
+        real = select.select
+
+        def tardy(*given: Any) -> Any:
+            found = real(*given)
+            if not found[0] and given[-1]:
+                real([heard], [], [])  # the model is made before anything else is done
+            return found
+
+        monkeypatch.setattr(select, "select", tardy)
+        assert fit_runner.in_time(process.pid, heard, 0.1)
+        assert process.wait(60) == 7  # nobody killed it
+    os.close(heard)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,61 @@ def test_a_second_process_continues_the_path_of_the_first(ledger: Ledger) -> Non
     noise = first.kept.row_guarantee.event.scale
     assert abs(a - b) < 0.05 * noise  # two paths would differ by about 1.4 of it
     assert abs(a - second.answer(-z)[0]) > 0.0
+
+
+def watched_turns(monkeypatch: pytest.MonkeyPatch, release: LedgerAnswers) -> list[int]:
+    """Rows that are answered or taken up while the ledger is locked: one number for each turn."""
+    real, session, locked = ledger_answers.turn, type(release._first), [False]
+    answer, restore = session.answer, session.restore
+    found: list[int] = []
+
+    @contextmanager
+    def noting(*given: Any) -> Iterator[Any]:
+        with real(*given) as mine:
+            found.append(0)
+            locked[0] = True
+            yield mine
+        locked[0] = False
+
+    def counted(rows: int) -> None:
+        if locked[0]:
+            found[-1] += rows
+
+    def answered(self: Any, asked: Any, *given: Any) -> Any:
+        counted(len(asked))
+        return answer(self, asked, *given)
+
+    def restored(self: Any, batch: Any) -> None:
+        counted(len(batch.answers))
+        restore(self, batch)
+
+    monkeypatch.setattr(ledger_answers, "turn", noting)
+    monkeypatch.setattr(session, "answer", answered)
+    monkeypatch.setattr(session, "restore", restored)
+    return found
+
+
+def test_no_request_locks_the_ledger_for_long(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who charges waits for a few rows and not for ten thousand, asked or taken up."""
+    monkeypatch.setattr(ledger_answers, "TURN_ROWS", 4)
+    first = opened(ledger, queries=30)
+    second = resumed_answers("ward", patients(), ledger=ledger)
+    turns = watched_turns(monkeypatch, first)
+    told = first.answer(queries(10), "key", "asked")
+    assert turns == [4, 4, 2]
+    np.testing.assert_array_equal(second.answer(queries(11))[:10], told)  # one is new
+    assert turns[3:] == [0, 1]  # the others were taken up between two turns
+    again = resumed_answers("ward", patients(), ledger=ledger)
+    assert len(again) == 11  # before anybody asks
+    np.testing.assert_array_equal(again.answer(queries(10), "key", "asked"), told)
+    with pytest.raises(ledger_answers.KeyUsed):
+        again.answer(queries(10), "key", "something else")
+    with pytest.raises(BudgetExceeded, match="19 are left"):
+        again.answer(queries(20, seed=1))
+    assert again.counted() == 11  # none of them was answered
+    assert max(turns) == 4
 
 
 def test_what_was_drawn_and_not_noted_is_drawn_again(

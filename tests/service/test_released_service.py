@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 from privet import load
 from privet._files import file_digest
 from privet.datasets import census_schema, census_table
-from privet.errors import DeclarationError
+from privet.errors import DataError, DeclarationError, PrivetError
 from privet.ledger import Ledger
 from privet.service.client import ServiceClient, ServiceRefused
 from privet.service.served_model import example, served_file
@@ -84,6 +86,56 @@ def test_the_client_asks_and_refuses_plain_http_to_others(service: RunningServic
         ServiceClient("http://models.example.org", "token")
     assert service.token is not None
     assert service.token not in repr(client)
+
+
+def test_the_client_takes_its_token_nowhere_else(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither to where an answer points nor to a proxy, and what fails has words."""
+    seen: list[str | None] = []
+
+    class Pointing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("Authorization"))
+            self.send_response(302)
+            self.send_header("Location", f"{service.url}/budget")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Pointing) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        pointing = f"http://127.0.0.1:{other.server_port}"
+        with pytest.raises(ServiceRefused) as caught:
+            ServiceClient(pointing, service.token).budget()
+        assert (caught.value.status, len(seen)) == (302, 1)
+        monkeypatch.setenv("http_proxy", pointing)
+        assert ServiceClient(service.url, service.token).budget()["model"] == "model"
+        assert len(seen) == 1
+        other.shutdown()
+    with pytest.raises(PrivetError, match="no answer from"):
+        ServiceClient(pointing, service.token, timeout=5).budget()
+    with pytest.raises(DataError, match="None, which is a missing cell"):
+        ServiceClient(service.url, service.token).predict([{**ROW, "age": float("nan")}])
+
+
+def test_without_tokens_no_page_of_another_site_asks(office: Path, tmp_path: Path) -> None:
+    with running(tmp_path, office / "model.privet", "--open") as found:
+        own = f"127.0.0.1:{found.port}"
+        for headers, status in (
+            ({}, 200),
+            ({"Sec-Fetch-Site": "same-origin", "Origin": "https://in.front"}, 200),
+            ({"Origin": f"http://{own}"}, 200),
+            ({"Sec-Fetch-Site": "cross-site"}, 403),
+            ({"Sec-Fetch-Site": "same-site"}, 403),
+            ({"Origin": "http://elsewhere.example"}, 403),
+            ({"Origin": "null"}, 403),
+            ({"Origin": "http://["}, 403),
+        ):
+            reply = found.predict(ROW, token=None, headers=headers)
+            assert reply.status == status, headers
+            assert status == 200 or reply.code == "site"
 
 
 # -- faults: hostile bodies, sizes and tokens ----------------------------------------------------

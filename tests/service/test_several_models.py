@@ -15,6 +15,7 @@ from privet.kernels import KernelSVC
 from privet.models import fit_table
 from privet.schema import Schema, Target
 from privet.service.client import ServiceClient
+from privet.service.served_model import prediction_noise
 from tests.service.running import RunningService, running
 
 COLUMNS = {name: c for name, c in census_schema().columns.items() if name != "commute"}
@@ -59,11 +60,26 @@ def test_each_model_answers_by_its_name(several: RunningService, office: Path, n
         assert (found["target"], found["bounds"]) == ("commute", [0.0, 240.0])
         assert (told["target"], told["bounds"]) == ("commute", [0.0, 240.0])
         assert all(0 <= number <= 240 for number in found["predictions"])
+        assert ("noise_at_most" in found) == (name == "minutes")  # of a rate no law tells
     else:
         assert found["predictions"] == model.predict(table).tolist()
     page = several.ask("GET", f"/?model={name}")
     assert page.status == 200
     assert page.raw.count(b'href="/?model=') == 3  # the others
+
+
+def test_what_is_told_of_the_noise_in_a_prediction_is_so() -> None:
+    """Output perturbation adds its noise as it is: 5 of 100 predictions are further off."""
+    table = census_table(300, seed=4)
+    row = {name: np.asarray(table[name])[:1] for name in NUMBER.columns}
+    told, found = 0.0, []
+    for _ in range(25):
+        model = fit_table(LinearRegression(PureDP(4.0), mechanism="output"), NUMBER, table)
+        found.append(float(model.predict(row)[0]))
+        told = prediction_noise(model)["noise_at_most"]
+    apart = abs(np.array(found) - np.median(found))
+    assert (apart > told).sum() <= 12
+    assert (apart > told / 4).sum() >= 2
 
 
 def test_a_model_must_be_named_and_only_a_known_charge_has_an_account(
