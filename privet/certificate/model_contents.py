@@ -196,14 +196,14 @@ def _weights(p: Record, values: list[object]) -> Iterator[Number]:
     if given is None:
         return
     labels = [label for label, _ in given]
-    right = _different(labels) and all(label in values for label in labels)
+    right = _different(labels) and set(labels) <= set(values)
     right = right and all(weight > 0.0 for _, weight in given)
     told = "must name classes of the file, each once, with positive weights"
     yield fact("file", "class weights", len(given), right, told)
 
 
 def _different(values: list[object]) -> bool:
-    return all(value not in values[:place] for place, value in enumerate(values))
+    return len(set(values)) == len(values)
 
 
 def _width(p: Record, name: str) -> int | None:
