@@ -85,12 +85,27 @@ def array_contents(facts: FileFacts) -> Iterator[Number]:
     told = "must be as many as the arrays have"
     count = sum(math.prod(sizes) for sizes in held.values())
     yield fact("file", "released numbers", facts.numbers, facts.numbers == count, told)
+    if shape.rows > 1 and facts.header["model"] != "PrivateERM":
+        told = (
+            "scores of classes add up to zero: one of them is not drawn but follows from the rest"
+        )
+        yield agreed("file", "scores", _adds_up_to_zero(facts, shape.rows), told)
     if not shape.constant:
         expected = _public_intercept(facts)
         room = ROUNDED * (1.0 + abs(expected))
         right = all(abs(each - expected) <= room for each in facts.arrays["intercept_"])
         told = "without a constant column nothing pays for an intercept"
         yield agreed("file", "intercept", right, told)
+
+
+def _adds_up_to_zero(facts: FileFacts, rows: int) -> bool:
+    """Whether the rows of coefficients, and the intercepts, cancel in every column."""
+    for numbers in (facts.arrays["coef_"], facts.arrays["intercept_"]):
+        width = len(numbers) // rows
+        room = ROUNDED * max(map(abs, numbers), default=0.0)
+        if any(abs(math.fsum(numbers[j::width])) > room for j in range(width)):
+            return False
+    return True
 
 
 @dataclass(frozen=True)
