@@ -25,6 +25,7 @@ from privet.errors import DeclarationError, InfeasibleBudget, quietly
 from privet.grid import round_to_grid
 from privet.kernels import KERNEL_MODELS
 from privet.losses import LOSSES, HuberHinge, Loss
+from privet.losses.weighted import Weighted
 from privet.mechanisms import RELEASES, TRAINERS, Design, Mechanism, OutputPerturbation, Trainer
 from privet.mechanisms.kernel_minimizer import KernelMinimizer
 from privet.mechanisms.moments import Mean
@@ -211,6 +212,12 @@ def test_a_model_whose_rows_are_not_clipped_is_convicted(monkeypatch: pytest.Mon
     monkeypatch.setattr(row_view, "checked_rows", unclipped)
     monkeypatch.setattr(row_view, "tell_clipped", lambda rows: None)
     assert not replayed_model("LinearSVC").passed
+
+
+def test_a_bound_by_the_lightest_class_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert replayed_model("LinearSVC, weighted").passed
+    monkeypatch.setattr(Weighted, "largest", property(lambda loss: min(loss.weights)))
+    assert not replayed_model("LinearSVC, weighted").passed
 
 
 def test_half_the_sensitivity_of_answers_and_means_is_seen(
