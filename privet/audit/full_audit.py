@@ -2,7 +2,7 @@
 
     mechanisms    the whole battery, for every mechanism, law of noise and loss
     releases      replayed sensitivity of models, pipelines, searches, intervals, evaluations,
-                  answers from kernels and means
+                  answers from kernels and means; the noise of intervals, evaluations and means
     boxes         certified lower bounds on epsilon from releases alone
     probes        last bits, and noise of other processes
 

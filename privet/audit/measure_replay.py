@@ -1,4 +1,4 @@
-"""Sensitivity replayed for what is measured: means of columns, intervals' matrices, evaluations.
+"""What is measured: sensitivity replayed, and noise, of means, intervals' matrices, evaluations.
 
 Of noisy means only functions are released. Under a budget so large that nothing is clipped or
 raised to a floor they can be turned back into the means, whose sensitivity no budget changes.
@@ -7,7 +7,7 @@ raised to a floor they can be turned back into the means, whose sensitivity no b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -32,12 +32,18 @@ from privet.audit.release_replay import (
     farthest,
     people,
 )
+from privet.audit.stated_noise import (
+    cone_square,
+    independent_square,
+    noise_finding,
+    spherical_square,
+)
 from privet.errors import quietly
-from privet.evaluation.allocation import plan_evaluation
-from privet.evaluation.evaluated import evaluated_model
+from privet.evaluation.allocation import EvaluationPlan, plan_evaluation
+from privet.evaluation.evaluated import EvaluatedModel, evaluated_model
 from privet.evaluation.number_evaluation import mechanism_of, noisy_means, residual_rows
 from privet.evaluation.private_evaluation import draw_tables, examination
-from privet.mechanisms.matrix import SecondMoments
+from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.mechanisms.moments import SQUARE_WEIGHT, MeanDesign
 from privet.models import LogisticRegression
 from privet.noise import ConeLaplace
@@ -49,6 +55,7 @@ WIDE = 3.0  # columns are in [-WIDE, WIDE]
 PLENTY = 1000.0
 #: Rows and columns of the tables on which matrices are told apart best.
 RIGHT_ANGLES = (40, 2)
+Means = Callable[[Table], Array]
 
 
 # -- means ---------------------------------------------------------------------------------------
@@ -58,14 +65,14 @@ def replayed_moments() -> Iterator[Finding]:
     """Means behind the centers and scales of columns, and behind the errors of a regression."""
     with quietly():
         for budget in (ONE.scaled(PLENTY), ROOT.scaled(PLENTY)):
-            yield _centers(budget)
-            yield _errors(budget)
+            yield from _mean_findings("moments of columns", partial(_centers, budget))
+            yield from _mean_findings("errors of a regression", partial(_errors, budget))
 
 
-def _centers(budget: Budget) -> Finding:
+def _centers(budget: Budget, seed: int | None) -> tuple[Means, MeanDesign]:
     """What a model releases of its columns before it is fitted."""
     model = LogisticRegression(
-        budget, standardize="private", column_bounds=(-WIDE, WIDE), insecure_seed=SEED
+        budget, standardize="private", column_bounds=(-WIDE, WIDE), insecure_seed=seed
     )
     ((stage, part),) = model.planned(ROWS, COLUMNS, 2).stages.stages
 
@@ -74,25 +81,32 @@ def _centers(budget: Budget) -> Finding:
         centers, scales = found["center_"] / WIDE, found["scale_"] / WIDE
         return np.concatenate([centers, SQUARE_WEIGHT * (scales**2 + centers**2)])
 
-    return _mean_finding("moments of columns", farthest(means, 2), stage.design(part, ROWS))
+    return means, stage.design(part, ROWS)
 
 
-def _errors(budget: Budget) -> Finding:
+def _errors(budget: Budget, seed: int | None) -> tuple[Means, MeanDesign]:
     """Predictions against targets, both between 0 and 1."""
-    mechanism = mechanism_of(budget, SEED)
+    mechanism = mechanism_of(budget, seed)
 
     def means(table: Table) -> Array:
         pairs = np.stack([table[0][:, 0], table[1].astype(np.float64)], axis=1)
         first, second = noisy_means(residual_rows(pairs, (0.0, 1.0)), mechanism)
         return np.concatenate([first, SQUARE_WEIGHT * second])
 
-    return _mean_finding("errors of a regression", farthest(means, 2), mechanism.design(ROWS))
+    return means, mechanism.design(ROWS)
 
 
-def _mean_finding(name: str, far: float, design: MeanDesign) -> Finding:
+def _mean_findings(
+    name: str, made: Callable[[int | None], tuple[Means, MeanDesign]]
+) -> Iterator[Finding]:
+    means, design = made(SEED)
     grid = math.ldexp(math.sqrt(design.noise.dimension), design.exponent)
     told = f"means, {name}, {design.noise.kind} noise."
-    return Finding("replay", far, design.event.sensitivity + grid, told)
+    yield Finding("replay", farthest(means, 2), design.event.sensitivity + grid, told)
+    fresh, design = made(None)
+    event, numbers = design.event, design.noise.dimension
+    square = spherical_square(event.noise, event.scale, numbers)
+    yield noise_finding(partial(fresh, people(2)), square, told)
 
 
 # -- matrices ------------------------------------------------------------------------------------
@@ -116,6 +130,19 @@ def replayed_intervals() -> Iterator[Finding]:
             yield Finding("replay", far, declared_matrix_distance(design), told)
             told = f"intervals, rows at right angles, {kind} noise."
             yield Finding("replay", *worst_matrix_replay(moments, *RIGHT_ANGLES, kind=kind), told)
+            fresh = SecondMoments(seen.design.risk, budget, None)
+            drawn = fresh.design_with(kind, ROWS, seen.rows.m)
+            again = partial(released, people(2), moments=fresh, design=drawn)
+            told = f"intervals, both matrices, {kind} noise."
+            yield noise_finding(again, _matrix_square(drawn, len(theta)), told)
+
+
+def _matrix_square(design: MatrixDesign, side: int) -> float:
+    """The mean square of both matrices' noise, in the units in which it is drawn."""
+    event = design.event
+    if event.noise == ConeLaplace.kind:
+        return cone_square(event.scale, side)
+    return spherical_square(event.noise, event.scale, side * (side + 1))
 
 
 # -- evaluations -----------------------------------------------------------------------------------
@@ -126,9 +153,7 @@ def replayed_evaluation() -> Iterator[Finding]:
     with quietly():
         model = evaluated_model(LogisticRegression(ONE, classes=[0, 1]).fit(*people(2, seed=2)))
         for budget in (ONE, ROOT):
-            plan = plan_evaluation(
-                budget, ROWS, ("confusion", "calibration", "auc"), 2, 0, SEED, model.score_range
-            )
+            plan = _plan(budget, model, SEED)
 
             def counts(table: Table, plan: Any = plan) -> Array:
                 """All tables side by side; each is measured by itself."""
@@ -145,3 +170,20 @@ def replayed_evaluation() -> Iterator[Finding]:
 
                 told = f"evaluation, {table.name}, {short(budget)}."
                 yield Finding("replay", farthest(counts, 2, size), part.sensitivity, told)
+            fresh = _plan(budget, model, None)
+            seen = examination(model, (*people(2), None, None), (None, None), False, None)
+            for place, (table, part) in enumerate(
+                zip(fresh.tables, fresh.event.parts, strict=True)
+            ):
+
+                def again(place: int = place, fresh: Any = fresh, seen: Any = seen) -> Array:
+                    return draw_tables(fresh, seen.model, seen.rows)[place]
+
+                square = independent_square(part.noise, part.scale, table.cells)
+                told = f"evaluation, {table.name}, {short(budget)}."
+                yield noise_finding(again, square, told)
+
+
+def _plan(budget: Budget, model: EvaluatedModel, seed: int | None) -> EvaluationPlan:
+    measures = ("confusion", "calibration", "auc")
+    return plan_evaluation(budget, ROWS, measures, 2, 0, seed, model.score_range)

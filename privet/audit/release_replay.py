@@ -116,6 +116,8 @@ MODELS: dict[str, tuple[Any, int]] = {
     "LinearSVC": (LinearSVC(ONE, norm_bound=2.0), 2),
     "LinearSVC, three classes": (LinearSVC(ONE), 3),
     "LinearSVC, smoothed hinge": (LinearSVC(ONE, loss="smooth_hinge"), 2),
+    # the class of the row that neighbors change is the heavy one
+    "LinearSVC, weighted": (LinearSVC(ONE, class_weight={0: 3.0, 1: 1.0}), 2),
     "LargeMarginGaussian": (LargeMarginGaussian(ROOT), 3),
     "KernelSVC": (KernelSVC(ONE, public_points=_POINTS), 2),
     "KernelLogisticRegression": (KernelLogisticRegression(ROOT, public_points=_POINTS), 2),

@@ -25,6 +25,7 @@ from privet.certificate.other_contents import (
     interval_contents,
 )
 from privet.certificate.promised_unit import unit_numbers
+from privet.certificate.relied_upon import named_numbers
 from privet.certificate.search_numbers import is_search
 from privet.certificate.sound_numbers import sound_numbers
 from privet.certificate.told_twice import told_twice
@@ -60,7 +61,14 @@ def _model_fit(facts: FileFacts) -> Iterator[Number]:
         yield from fit_contents(facts)
 
 
-EVERY: tuple[Check, ...] = (key_numbers, sound_numbers, unit_numbers, whole_numbers, told_twice)
+EVERY: tuple[Check, ...] = (
+    key_numbers,
+    sound_numbers,
+    unit_numbers,
+    whole_numbers,
+    told_twice,
+    named_numbers,
+)
 CONTENTS: dict[str, tuple[Check, ...]] = {
     "model": (_model_fit, array_contents, label_contents, preparation_contents),
     "evaluation": (evaluation_contents,),

@@ -15,14 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
 
-from privet.certificate.balls import Ball, ball, total
+from privet.certificate.balls import Ball, ball, ratio, total
 from privet.certificate.file_facts import FileFacts, Record
-from privet.certificate.loss_bounds import MARGINS, RowLoss
+from privet.certificate.loss_bounds import MARGINS, START, RowLoss
 from privet.certificate.own_loss_facts import own_row_loss, smallest_weight
 from privet.certificate.verdicts import Undecided
 
 STATIONARY = ("gaussian", "laplacian", "matern")
 FULL_LENGTH = ("unit", "whiten")
+#: Monomials of as many columns, of as high a degree, are more than 10^37.
+MOST_FACTORS = 64
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,17 @@ def _constant(p: Record) -> Ball:
 
 
 def _expect_one_shape(p: Record) -> None:
-    """Each bound below is for rows as declared, in one of these ways and not in two."""
-    full = "full length" if p.get("standardize") in FULL_LENGTH else None
-    ways = [full, p.get("domain"), p.get("features"), (p.get("regularizer") or {}).get("weights")]
-    if sum(way is not None for way in ways[1:]) > 1 or (full and ways[2:] != [None, None]):
-        raise Undecided("domain, features, weights and full length are not known here together")
+    """Each bound below is for rows as declared, in one of these ways and not in two.
+
+    A domain and weights are about the columns as they are: columns that were scaled by released
+    means are no longer within the one, nor weighed by the other.
+    """
+    prepared = p.get("standardize") not in (None, "auto")
+    shapes = [p.get("domain"), (p.get("regularizer") or {}).get("weights"), p.get("features")]
+    ways = [way for way in shapes if way is not None]
+    full = p.get("standardize") in FULL_LENGTH
+    if len(ways) > 1 or (ways and full) or (prepared and ways and ways != shapes[2:]):
+        raise Undecided("domain, features, weights and scaled rows are not known here together")
 
 
 def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
@@ -203,6 +211,8 @@ def _number_loss(model: str, p: Record) -> RowLoss:
     if model == "PrivateERM":
         return own_row_loss(p["loss"], low, high)
     if model == "PoissonRegressor":
+        if low != 0.0:  # a rate of at most one and a share of the largest count differ by one
+            raise Undecided("the counts of a Poisson regression begin at zero")
         return RowLoss("poisson_rate")
     knee = p.get("knee")
     return RowLoss("huber_residual", h=0.5 if knee is None else knee / (high / 2.0 - low / 2.0))
@@ -249,6 +259,8 @@ def _explicit(kernel: Record, columns: int) -> int:
     if kernel["name"] == "linear":
         return columns
     degree = int(kernel["degree"])
+    if min(columns, degree) > MOST_FACTORS:
+        raise Undecided("the kernel has more features than any release")
     return comb(columns + degree - (kernel["coef0"] == 0.0), degree)
 
 
@@ -258,6 +270,8 @@ def recorded_loss(record: Record) -> RowLoss:
     weight = max(record.get("weights", [1.0]))
     classes, opposite = int(record.get("n_classes", 2)), float(record.get("opposite", 1.0))
     apart = "lifted" if record.get("lifted") else "constant" if opposite < 1.0 else ""
+    if "middle" in record and ball(record["middle"]) != ratio(*START):
+        raise Undecided("a Poisson regression that starts from another rate is not known here")
     return RowLoss(
         record["name"], classes, weight=weight, apart=apart, features=ball(opposite), **numbers
     )

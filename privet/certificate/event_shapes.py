@@ -54,6 +54,8 @@ CURVES_OF: dict[str, dict[str, tuple[Kinds, ...]]] = {
 #: Mechanisms whose events have a regularization; others write 0.
 FITTED = ("output", "objective", "gradient", "statistics", "matrix")
 REGULARIZED = (*FITTED, "function", "projection", "sparse_vector", "distinguishing")
+#: Texts and other objects have no columns; nor need there be rows that validate a search.
+OF_OBJECTS = ("function", "sparse_vector", "distinguishing")
 ALONE, SEVERAL = 1, 2
 DESCRIBED = ("scale", "sensitivity", "share", "n", "m", "regularization")
 
@@ -82,8 +84,8 @@ FIELDS = "must be those of this mechanism: version, rows, columns, scale and reg
 
 def _are_fields(event: Record) -> bool:
     mechanism, n, m = event["mechanism"], event["n"], event["m"]
-    searched = mechanism.endswith(("search", "validation"))  # rows that validate may be none
-    whole = type(n) is type(m) is int and n >= 1 and m >= (0 if searched else 1)
+    none = mechanism in OF_OBJECTS or mechanism.endswith(("search", "validation"))
+    whole = type(n) is type(m) is int and n >= 1 and m >= (0 if none else 1)
     drawn = (event["scale"] > 0.0) == (event["noise"] != "the models' own")
     ridge = (event["regularization"] > 0.0) == (mechanism in REGULARIZED)
     return whole and drawn and ridge and event["version"] == ALONE

@@ -11,9 +11,12 @@ from typing import Any
 
 from privet.certificate.file_facts import NEIGHBORS, FileFacts, Record
 
-#: What may be behind a key: a plain value, lists of plain values, a record, a list of records, or
-#: one of these that depends on the record itself; ANY is compared elsewhere, key by key.
+#: What may be behind a key: a plain value, lists of plain values, numbers (where a text could tell
+#: anything), a record, a list of records, or one of these that depends on the record itself;
+#: ANY is compared elsewhere, key by key.
 PLAIN, VALUES, ANY = "plain", "values", "any"
+NUMBER, NUMBERS, ROWS = "number", "numbers", "rows"  # one, a list of them, a list of such lists
+DEPTHS = {NUMBER: 0, NUMBERS: 1, ROWS: 2}
 Shape = Any
 
 
@@ -22,7 +25,7 @@ def _record(names: str, **inner: Shape) -> dict[str, Shape]:
 
 
 def _lists(names: str) -> dict[str, Shape]:
-    return dict.fromkeys(names.split(), VALUES)
+    return dict.fromkeys(names.split(), NUMBERS)
 
 
 def _by(key: str, shapes: dict[str, Shape]) -> Callable[[Record], Shape]:
@@ -69,7 +72,7 @@ GUARANTEE = _record(
 # -- constants -------------------------------------------------------------------------------------
 
 FIT = _record("tolerance gap_scale center_norm")
-LOSS = _record("name h margin n_classes opposite lifted", weights=VALUES)
+LOSS = _record("name h margin middle n_classes opposite lifted", weights=VALUES)
 CONSTANTS: dict[str, Shape] = {
     "output": FIT,
     "objective": FIT,
@@ -158,19 +161,18 @@ HEADERS: dict[str, Shape] = {
         "sha256 sha256_of_model format version n level on_training_rows",
         guarantee=GUARANTEE,
         classes=VALUES,
-        measures=[_record("measure of estimate lower upper")],
+        measures=[_record("measure of", estimate=NUMBER, lower=NUMBER, upper=NUMBER)],
         counts=ANY,  # compared with the parts of the event
     ),
     "intervals": _record(
         "sha256 format level joint target construction regularization n seed",
         guarantee=GUARANTEE,
-        table=_lists("name estimate std_error z p_value lower upper"),
-        directions=VALUES,
+        table={"name": VALUES, **_lists("estimate std_error z p_value lower upper")},
         units=VALUES,
-        stretch=VALUES,
-        theta=VALUES,
+        directions=ROWS,
+        **_lists("stretch theta"),
         fit_noise=_record("mechanism gap_sd", main=NOISE),
-        matrices=_record("eta sensitivity", hessian=VALUES, covariance=VALUES, noise=NOISE),
+        matrices=_record("eta sensitivity", noise=NOISE, **_lists("hessian covariance")),
         geometry=_record(
             "bound intercept constant kind inputs given mapped",
             scores=VALUES,
@@ -214,11 +216,10 @@ STEPS = {
 LINE = _record(
     "resumed count",
     points=VALUES,
-    weights=VALUES,
-    answers=VALUES,
     marked=VALUES,
     queries=VALUES,
-    state=_record("spent epochs", vector=VALUES),
+    state=_record("spent epochs", vector=NUMBERS),
+    **_lists("weights answers"),
 )
 
 
@@ -261,8 +262,22 @@ def _strays(value: Any, shape: Shape, where: str) -> Iterator[str]:
                 yield from _strays(inner, shape[key], place)
     elif shape == VALUES:
         yield from (where for one in _flat(value) if isinstance(one, dict))
+    elif isinstance(shape, str) and shape in DEPTHS:
+        yield from () if _is_numbers(value, DEPTHS[shape]) else (where,)
     elif isinstance(value, dict | list) and shape == PLAIN:
         yield where
+
+
+def is_number(value: Any) -> bool:
+    """Whether a leaf is a number; a truth value is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_numbers(value: Any, depth: int) -> bool:
+    """Numbers in lists of this depth; null where one cannot be told."""
+    if depth:
+        return isinstance(value, list) and all(_is_numbers(one, depth - 1) for one in value)
+    return value is None or is_number(value)
 
 
 def _flat(value: Any) -> Iterator[Any]:

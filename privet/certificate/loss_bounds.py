@@ -26,6 +26,9 @@ MARGINS = ("logistic", "huber", "smooth_hinge")
 #: losses of a number: slopes of both signs
 RESIDUALS = ("huber_residual", "poisson_rate", "own")
 ONE_SCORE = (*MARGINS, *RESIDUALS)
+#: losses of several classes, and a user's own of several scores
+OF_CLASSES, OWN_SCORES = ("softmax", "joint_huber"), "own_scores"
+ONE_SCORE_CLASSES = 2
 #: A Poisson regression starts from this share of the largest rate.
 START = (1, 4)
 
@@ -48,15 +51,17 @@ class RowLoss:
     features: Ball = 1
 
     def __post_init__(self) -> None:
-        if self.name not in (*ONE_SCORE, "softmax", "joint_huber", "own_scores"):
+        if self.name not in (*ONE_SCORE, *OF_CLASSES, OWN_SCORES):
             raise Undecided(f"the loss {self.name!r} is not known here")
+        if self.name in ONE_SCORE and self.classes != ONE_SCORE_CLASSES:
+            raise Undecided(f"the loss {self.name!r} has one score, which is for two classes")
 
     # -- constants -----------------------------------------------------------------------------
 
     @property
     def scores(self) -> int:
         """Scores of a row: one for two-class losses, ``C - 1`` otherwise."""
-        return 1 if self.name in (*MARGINS, *RESIDUALS) else self.classes - 1
+        return 1 if self.name in ONE_SCORE else self.classes - 1
 
     @property
     def slope(self) -> Ball:

@@ -85,12 +85,27 @@ def array_contents(facts: FileFacts) -> Iterator[Number]:
     told = "must be as many as the arrays have"
     count = sum(math.prod(sizes) for sizes in held.values())
     yield fact("file", "released numbers", facts.numbers, facts.numbers == count, told)
+    if shape.rows > 1 and facts.header["model"] != "PrivateERM":
+        told = (
+            "scores of classes add up to zero: one of them is not drawn but follows from the rest"
+        )
+        yield agreed("file", "scores", _adds_up_to_zero(facts, shape.rows), told)
     if not shape.constant:
         expected = _public_intercept(facts)
         room = ROUNDED * (1.0 + abs(expected))
         right = all(abs(each - expected) <= room for each in facts.arrays["intercept_"])
         told = "without a constant column nothing pays for an intercept"
         yield agreed("file", "intercept", right, told)
+
+
+def _adds_up_to_zero(facts: FileFacts, rows: int) -> bool:
+    """Whether the rows of coefficients, and the intercepts, cancel in every column."""
+    for numbers in (facts.arrays["coef_"], facts.arrays["intercept_"]):
+        width = len(numbers) // rows
+        room = ROUNDED * max(map(abs, numbers), default=0.0)
+        if any(abs(math.fsum(numbers[j::width])) > room for j in range(width)):
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -196,14 +211,14 @@ def _weights(p: Record, values: list[object]) -> Iterator[Number]:
     if given is None:
         return
     labels = [label for label, _ in given]
-    right = _different(labels) and all(label in values for label in labels)
+    right = _different(labels) and set(labels) <= set(values)
     right = right and all(weight > 0.0 for _, weight in given)
     told = "must name classes of the file, each once, with positive weights"
     yield fact("file", "class weights", len(given), right, told)
 
 
 def _different(values: list[object]) -> bool:
-    return all(value not in values[:place] for place, value in enumerate(values))
+    return len(set(values)) == len(values)
 
 
 def _width(p: Record, name: str) -> int | None:

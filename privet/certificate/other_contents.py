@@ -12,12 +12,15 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from privet.certificate.declared_rows import recorded_loss
 from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.known_keys import is_number
 from privet.certificate.loss_bounds import RESIDUALS
 from privet.certificate.verdicts import ROUNDED, Number, Undecided, agreed, fact
 
 # -- evaluations -----------------------------------------------------------------------------------
 
+RATES = ("selection rate", "true positive rate", "false positive rate")
 COUNTED = {
     "accuracy": ("confusion", "correct"),
     "confusion rate": ("confusion",),
@@ -25,10 +28,11 @@ COUNTED = {
     "AUC": ("ranks", "scores"),
     "observed frequency": ("ranks", "calibration"),
     "calibration error": ("ranks", "calibration"),
-    "selection rate": ("groups",),
-    "true positive rate": ("groups",),
-    "false positive rate": ("groups",),
+    **dict.fromkeys(RATES, ("groups",)),
 }
+ALL, GROUP, TOLD_AS = "all rows", "group ", " predicted as "
+TENTHS = {f"probability {tenth / 10:.1f} to {(tenth + 1) / 10:.1f}" for tenth in range(10)}
+OF_LABELS = {"precision": "predicted ", "AUC": "class "}
 ERRORS = ("mean absolute error", "RMSE", "R^2")
 
 
@@ -66,7 +70,11 @@ def evaluation_contents(facts: FileFacts) -> Iterator[Number]:
     yield fact("file", "tables", len(counts), known and right, told)
     told = "every measure must be one that a table of the file can say"
     measures = facts.header["measures"]
-    said = all(_is_said(each, shapes) for each in measures)
+    said = all(_is_said(each, shapes, set(map(str, classes))) for each in measures)
+    told_of = [(each["measure"], each["of"]) for each in measures]
+    groups = {of for _, of in told_of if of.startswith(GROUP)}
+    said = said and len(set(told_of)) == len(told_of)  # a second value would come from elsewhere
+    said = said and len(groups) <= shapes.get("groups", (0,))[0]
     yield fact("file", "measures", len(measures), said, told)
 
 
@@ -86,16 +94,29 @@ def _is_table(name: str, shape: tuple[int, ...], classes: int) -> bool:
     raise Undecided(f"the table {name!r} is not known here")
 
 
-def _is_said(measure: Record, shapes: dict[str, tuple[int, ...]]) -> bool:
-    name = measure["measure"]
+def _is_said(measure: Record, shapes: dict[str, tuple[int, ...]], labels: set[str]) -> bool:
+    """Whether a table of the file has this measure, of what it is said to be a measure of."""
+    name, of = measure["measure"], measure["of"]
     if name in ERRORS:  # read from means, which have no table
-        return set(shapes) <= {"residuals"}
+        return set(shapes) <= {"residuals"} and of == ALL
     if name not in COUNTED:
         raise Undecided(f"the measure {name!r} is not known here")
-    tables = COUNTED[name]
-    if str(measure["of"]).startswith("group "):
-        tables = ("groups",)
-    return any(table in shapes for table in tables)
+    if of.startswith(GROUP) and name in ("accuracy", *RATES):
+        return "groups" in shapes
+    return any(table in shapes for table in COUNTED[name]) and _is_whole(name, of, labels)
+
+
+def _is_whole(name: str, of: str, labels: set[str]) -> bool:
+    """Whether a measure that is not of a group can be of this."""
+    if name == "confusion rate":
+        words = of.split(TOLD_AS, 16)  # a label may hold these words too
+        ends = ((TOLD_AS.join(words[:i]), TOLD_AS.join(words[i:])) for i in range(1, len(words)))
+        return any(true in labels and told in labels for true, told in ends)
+    if name in OF_LABELS:
+        return of.startswith(OF_LABELS[name]) and of.removeprefix(OF_LABELS[name]) in labels
+    if name == "observed frequency":
+        return of in TENTHS
+    return of == {"accuracy": ALL, "calibration error": "all bins"}.get(name)
 
 
 # -- intervals -------------------------------------------------------------------------------------
@@ -128,6 +149,7 @@ def interval_contents(facts: FileFacts) -> Iterator[Number]:
     longest = math.hypot(layout["bound"], column)
     right = right and math.isclose(longest, facts.constants["norm_bound"], rel_tol=ROUNDED)
     right = right and header["matrices"]["eta"] > 0.0
+    right = right and recorded_loss(loss).scores == len(layout["scores"][0])
     told = "the loss must be for the classes, the scores and the rows that the file names"
     yield fact("file", "classes", classes, right, told)
 
@@ -171,16 +193,23 @@ def answer_contents(facts: FileFacts) -> Iterator[Number]:
         yield from _expansion(facts, mechanism)
 
 
+BATCH = {"queries", "answers", "marked"}
+
+
 def _transcript(facts: FileFacts, mechanism: str) -> Iterator[Number]:
-    batches = [line for line in facts.lines if {"answers", "queries", "marked"} & set(line)]
-    alike = all(
-        len(line["answers"]) == len(line["queries"]) == len(line["marked"]) for line in batches
+    batches = [line for line in facts.lines if set(line) >= BATCH]
+    told = "a line must hold queries with their answers, or the counters of the mechanism"
+    right = all(
+        set(line) <= ({*BATCH, "state", "count"} if set(line) >= BATCH else {"state", "resumed"})
+        for line in facts.lines
     )
-    yield agreed("file", "answers", alike, "each query must have one answer, marked or not")
+    yield agreed("file", "lines", right, told)
+    yield from _batches(facts, batches)
     states = [line["state"] for line in facts.lines if "state" in line]
     vectors = [state["vector"] for state in states if "vector" in state]
     right = all(len(each) == int(facts.event["m"]) for each in vectors)
     right = right and bool(vectors) <= (mechanism == "output")
+    right = right and all(each == vectors[0] for each in vectors)  # one was drawn and paid for
     yield agreed("file", "vector", right, "must be the one that was paid for, of its length")
     if mechanism == "sparse_vector" and "epochs" in facts.constants:
         told = "no more answers may be corrected than there are paid epochs"
@@ -191,6 +220,27 @@ def _transcript(facts: FileFacts, mechanism: str) -> Iterator[Number]:
     resumed = max([0, *(int(line["resumed"]) for line in facts.lines if "resumed" in line)])
     told = "the minimizer may be found again this often"
     yield fact("file", "resumed", resumed, resumed <= RESUMED, told)
+
+
+def _batches(facts: FileFacts, batches: list[Record]) -> Iterator[Number]:
+    """Queries of one shape, one answer and one mark each, and no second noise for any of them."""
+    columns, given = facts.parameters["columns"], dict[Any, float]()
+    alike, once = True, True
+    for line in batches:
+        queries, answers, marked = (line[name] for name in ("queries", "answers", "marked"))
+        alike = alike and len(answers) == len(queries) == len(marked)
+        alike = alike and all(mark is True or mark is False for mark in marked)
+        alike = alike and all(map(is_number, answers))
+        for query, answer in zip(queries, answers, strict=False):
+            if isinstance(query, list):
+                alike = alike and len(query) == columns and all(map(is_number, query))
+                query = tuple(query)  # equal numbers are one query: zero has no sign
+            once = once and given.setdefault(query, answer) == answer
+    yield agreed("file", "answers", alike, "each query must have one answer, marked or not")
+    told = (
+        "a query that is asked again must have the answer that it had: a second noise is not paid"
+    )
+    yield agreed("file", "repeated queries", once, told)
 
 
 def _expansion(facts: FileFacts, mechanism: str) -> Iterator[Number]:

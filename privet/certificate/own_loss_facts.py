@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from privet.certificate.balls import Ball, ball
 from privet.certificate.file_facts import Record
-from privet.certificate.loss_bounds import RowLoss
+from privet.certificate.loss_bounds import OWN_SCORES, RowLoss
 from privet.certificate.verdicts import Undecided
 
-ONE, MORE = "own", "own_scores"
+ONE, MORE = "own", OWN_SCORES
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from privet.certificate.verdicts import Number, Undecided, at_least, stated
 
 #: A multiple of the cells that a release takes: its bound is then no smaller than this one.
 CELLS = 2048
+#: Eigenvalues of larger matrices take longer than a fit.
+MOST_SCORES = 40
 
 
 def pair_number(release: str, event: Record, facts: FileFacts) -> Number:
@@ -49,6 +51,10 @@ def _spectral_norm(theta: list[float], scores: int) -> Ball:
     rows = [[ball(x) for x in theta[k * m : (k + 1) * m]] for k in range(scores)]
     if scores == 1:
         return total(x * x for x in rows[0]).sqrt()
+    if scores > MOST_SCORES:
+        raise Undecided(
+            f"more than {MOST_SCORES} scores: their largest singular value is not known"
+        )
     gram = [[total(x * z for x, z in zip(a, b, strict=True)) for b in rows] for a in rows]
     try:
         top = ball(0)

@@ -24,8 +24,10 @@ ONE_ROW = "tables of the same public size that differ in one row (replace one)"
 _PERSON = re.compile(
     r"one person \(told apart by (.+), at most (?:one row counts|(\d+) rows count)\)", re.DOTALL
 )
-_WORTH = re.compile(r"for a person with all of them the guarantee is \w+ = ([0-9.e+-]+)")
-#: What is told of a person's budget has six digits.
+WORTH = re.compile(
+    r"for a person with all of them the guarantee is \w+ = ([0-9.e+-]+)(?:, delta = ([0-9.e+-]+))?"
+)
+#: Sentences show six digits.
 SHOWN = 1e-5
 
 
@@ -60,16 +62,21 @@ def _row(facts: FileFacts) -> str:
 def _declared(facts: FileFacts, unit: str) -> Record | None:
     """Who is a person: by the schema of a model, by the sentence of a file that keeps none."""
     if facts.kind == "model":
-        kept, inner = facts.header.get("schema"), (facts.header.get("steps") or {}).get("schema")
-        if kept is not None and inner is not None:
-            raise Undecided("the file has two schemas")
-        kept = inner if kept is None else kept
-        found: Record | None = parsed_toml(kept).get("person") if kept is not None else None
+        found: Record | None = declared_schema(facts).get("person")
         return found
     read = _PERSON.fullmatch(unit)
     if read is None:
         return None
     return {"column": read[1], "most_rows": 1 if read[2] is None else int(read[2])}
+
+
+def declared_schema(facts: FileFacts) -> Record:
+    """The schema that a model's file keeps, in one of two places; empty where it keeps none."""
+    kept, inner = facts.header.get("schema"), (facts.header.get("steps") or {}).get("schema")
+    if kept is not None and inner is not None:
+        raise Undecided("the file has two schemas")
+    kept = inner if kept is None else kept
+    return {} if kept is None else parsed_toml(kept)
 
 
 def _sentences(column: str, most: int) -> tuple[str, str]:
@@ -90,11 +97,14 @@ def _worth(facts: FileFacts, size: int) -> Iterator[Number]:
     amount = claim.get("epsilon", claim.get("mu"))
     cost = size**2 * ball(claim["rho"]) if amount is None else size * ball(amount)
     yield at_most("total", "amount for a person", float(cost.mid()), cost, told)
+    costs = [cost]
     if "delta" in claim:
         e = ball(claim["epsilon"])
         delta = ball(claim["delta"]) * (size * e).expm1() / e.expm1()
         yield at_most("total", "delta for a person", float(delta.mid()), delta, told)
-    for words in _WORTH.findall(" ".join(map(str, facts.guarantee["assumptions"]))):
-        least = cost * (1 - ball(SHOWN))
-        told = "what the list of assumptions tells a person must be what the claim is worth"
-        yield at_least("total", "amount in words", float(words), least, told)
+        costs.append(delta)
+    told = "what the list of assumptions tells a person must be what the claim is worth"
+    for words in WORTH.findall(" ".join(map(str, facts.guarantee["assumptions"]))):
+        for number, least in zip(words, costs, strict=False):
+            least = least * (1 - ball(SHOWN))
+            yield at_least("total", "amount in words", float(number or 0.0), least, told)

@@ -34,6 +34,9 @@ from privet.certificate.stages import declared_stages
 from privet.certificate.verdicts import Number, Undecided, equal, fact, left_open
 from privet.errors import DataError
 
+#: No release has as many; compositions of more would not end.
+MOST_PARTS, MOST_CURVES = 16, 64
+
 
 @dataclass(frozen=True)
 class FilePart:
@@ -63,9 +66,9 @@ def recompute_facts(facts: FileFacts) -> list[Number]:
 
 
 def _numbers(facts: FileFacts) -> Iterator[Number]:
+    parts = _parts(facts)
     for check in checks(facts):
         yield from _decided("file", check(facts))
-    parts = _parts(facts)
     for part in parts:
         yield from _decided(part.name, _part_numbers(facts, part))
         if len(parts) > 1:
@@ -85,6 +88,8 @@ def _parts(facts: FileFacts) -> list[FilePart]:
     """The releases of an event; a sentence on numerics tells of stages first, then of the fit."""
     event, grids = facts.event, facts.grids
     events = event.get("parts") or [event]
+    if len(events) > MOST_PARTS or any(len(e["curves"]) > MOST_CURVES for e in (event, *events)):
+        raise DataError("The file's event has more parts or curves than that of any release.")
     exponents: list[int | None] = [None] * len(events)
     if facts.kind == "evaluation":
         exponents[0] = grids[0] if grids else None

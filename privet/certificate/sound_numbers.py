@@ -22,13 +22,15 @@ POSITIVE = _names(
     "norm_bound constant h margin knee gamma nu epsilon rho mu delta shift k sensitivity n width "
     "size gap_scale clip radius epochs answer_scale rounds point_epsilon candidates "
     "gradient_bound curvature_bound difference_bound largest_constant degree bound components "
-    "steps classes rank scores n_features columns dimension group"
+    "steps classes rank scores dimension group"
 )
-#: May be zero, too.
-NOT_NEGATIVE = _names("scale loss slack tolerance center_norm m regularization coef0 share")
+#: May be zero, too: objects like texts have no columns.
+NOT_NEGATIVE = _names(
+    "scale loss slack tolerance center_norm m regularization coef0 share n_features columns"
+)
 WHOLE = _names(
-    "n m width epochs rounds candidates degree components steps classes rank n_features dimension "
-    "group version"
+    "n m width epochs rounds candidates degree components steps classes rank n_features columns "
+    "dimension group version"
 )
 MOST = {"share": 1.0, "delta": 1.0}
 #: What was released and what is only shown: numbers of any size.

@@ -60,7 +60,8 @@ def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
             HEADS,
             tuple(_case(one) for one in result.cases),
         )
-    if result.replays:
+    replays = [one for one in result.replays if one.check == "replay"]
+    if replays:
         yield AuditTable(
             "Replayed releases",
             "Whole releases on neighboring tables with the same random numbers: the largest "
@@ -68,7 +69,20 @@ def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
             ("release", "distance / declared", "verdict"),
             tuple(
                 (one.sentence.rstrip("."), _share(one.measured / one.allowed), _verdict(one.passed))
-                for one in result.replays
+                for one in replays
+            ),
+        )
+    noises = [one for one in result.replays if one.check == "noise"]
+    if noises:
+        yield AuditTable(
+            "Noise of what is measured",
+            "Pairs of releases of one table with noise from the operating system: the mean square "
+            "of the stated noise over that of the noise found. Chance leaves it below "
+            f"{noises[0].allowed:g}; noise of less than two thirds of its stated size does not.",
+            ("release", "stated / found", "verdict"),
+            tuple(
+                (one.sentence.rstrip("."), _share(one.measured), _verdict(one.passed))
+                for one in noises
             ),
         )
     if result.boxes:

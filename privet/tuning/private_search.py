@@ -55,6 +55,7 @@ RELEASED = (
     "n_features_in_",
     "schema_",
 )
+PUBLIC_VALIDATION = "the validation rows, which nothing protects, as asserted by the user"
 
 
 Design = TypeVar("Design", bound=SearchDesign)
@@ -231,6 +232,8 @@ class PrivateSearch(BaseEstimator, Generic[Design]):  # type: ignore[misc]
     ) -> None:
         model = chosen.model
         assumptions = (*model.guarantee_.assumptions, f"the list of {len(candidates)} candidates")
+        if isinstance(getattr(self, "validation", None), tuple):
+            assumptions += (PUBLIC_VALIDATION,)
         fit = {"fit": model.guarantee_.event.to_json(), **model.guarantee_.constants}
         self.guarantee_ = Guarantee(
             design.event,

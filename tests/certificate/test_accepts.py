@@ -18,7 +18,14 @@ from privet import (
 )
 from privet.certificate.recompute import recompute
 from privet.certificate.verdicts import Number
-from privet.kernels import InteractivePredictor, Linear, NonInteractiveClassifier
+from privet.kernels import (
+    InteractivePredictor,
+    KernelSVC,
+    Linear,
+    NonInteractiveClassifier,
+    SemiInteractiveClassifier,
+    Spectrum,
+)
 from privet.privacy import Budget
 from privet.tuning import PartitionSearch, PublicSearch
 from tests.certificate.released import (
@@ -136,3 +143,23 @@ def test_the_evaluation_of_a_regression_is_decided(budget: Budget, tmp_path: Pat
         place = ("guarantee", "event", name)
         changed = opened.changed(tmp_path / "c", place, opened.at(place) * factor)
         assert failed(recompute(changed)) != [], name
+
+
+def test_releases_of_texts_are_decided(tmp_path: Path) -> None:
+    """They have no columns."""
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("ab"), 6)) for _ in range(200)]
+    labels, kernel = [int("aba" in word) for word in words], Spectrum(3)
+    public = {"kernel": kernel, "public_points": words[:6]}
+    with quiet():
+        asked = InteractivePredictor(ZCDP(1.0), kernel=kernel).fit(words, labels)
+        asked.decision_function(words[:4])
+        released = [
+            KernelSVC(PureDP(2.0), **public).fit(words, labels),
+            SemiInteractiveClassifier(PureDP(2.0), **public).fit(words, labels),
+            asked.transcript_,
+        ]
+    for place, each in enumerate(released):
+        numbers = save_and_recompute(each, tmp_path / f"{place}")
+        assert failed(numbers) == []
+        assert undecided(numbers) <= OPEN

@@ -1,0 +1,63 @@
+"""Noise of means, matrices and counts that is not what the event says is found by an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privet.audit.attacks import Finding
+from privet.audit.full_audit import REPLAYS
+from privet.audit.stated_noise import (
+    cone_square,
+    independent_square,
+    noise_finding,
+    spherical_square,
+)
+from privet.mechanisms import counts, matrix, moments
+from privet.noise import NOISES, ConeLaplace, GaussianNoise, Laplace
+from privet.randomness import InsecureSeed
+
+
+def halved(add: Callable[..., Any]) -> Callable[..., Any]:
+    """The same values with half of the noise that is added to them."""
+    return lambda values, *rest: (values + add(values, *rest)) / 2.0
+
+
+def noises(name: str) -> Iterator[Finding]:
+    return (one for one in REPLAYS[name]() if one.check == "noise")
+
+
+@pytest.mark.parametrize("name", ["evaluation", "means", "intervals"])
+def test_half_the_noise_of_what_is_measured_is_seen(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (moments, matrix):
+        monkeypatch.setattr(module, "add_noise", halved(module.add_noise))
+    for kind in ("add_discrete_laplace", "add_discrete_gaussian"):
+        monkeypatch.setattr(counts, kind, halved(getattr(counts, kind)))
+    found = list(noises(name))
+    assert found
+    assert not any(one.passed for one in found)
+
+
+def test_noise_that_is_forgotten_or_used_again_is_seen() -> None:
+    assert not noise_finding(lambda: np.ones(3), 1.0, "").passed
+
+
+@pytest.mark.parametrize(
+    ("noise", "square"),
+    [
+        (NOISES["laplace"](2.0, 5), spherical_square("laplace", 2.0, 5)),
+        (GaussianNoise(2.0, 5), spherical_square("gaussian", 2.0, 5)),
+        (ConeLaplace(2.0, 12, 3), cone_square(2.0, 3)),
+        (Laplace(2.0, 1), independent_square("laplace", 2.0, 1)),
+        (GaussianNoise(2.0, 1), independent_square("gaussian", 2.0, 1)),
+    ],
+    ids=lambda each: getattr(each, "kind", ""),
+)
+def test_stated_squares_are_those_of_the_laws(noise: Any, square: float) -> None:
+    drawn = noise.sample(InsecureSeed(0), 20_000).reshape(20_000, -1)
+    assert (drawn**2).sum(axis=1).mean() == pytest.approx(square, rel=0.1)
