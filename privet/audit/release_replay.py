@@ -22,7 +22,7 @@ from privet.audit.replay import declared_distance
 from privet.audit.statistics_replay import unsolved
 from privet.domain import Box, OneHot
 from privet.errors import quietly
-from privet.kernels import KernelLogisticRegression, KernelSVC
+from privet.kernels import KernelHuberRegressor, KernelLogisticRegression, KernelSVC
 from privet.losses import ConvexLoss
 from privet.mechanisms import RidgeStatistics
 from privet.models import (
@@ -119,6 +119,10 @@ MODELS: dict[str, tuple[Any, int]] = {
     "LargeMarginGaussian": (LargeMarginGaussian(ROOT), 3),
     "KernelSVC": (KernelSVC(ONE, public_points=_POINTS), 2),
     "KernelLogisticRegression": (KernelLogisticRegression(ROOT, public_points=_POINTS), 2),
+    "KernelHuberRegressor": (
+        KernelHuberRegressor(ROOT, target_bounds=_ENDS, public_points=_POINTS),
+        2,
+    ),
     "LinearRegression": (LinearRegression(ONE, target_bounds=_ENDS, mechanism="statistics"), 2),
     "LinearRegression, rho": (
         LinearRegression(ROOT, target_bounds=_ENDS, mechanism="statistics"),

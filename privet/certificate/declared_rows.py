@@ -269,6 +269,7 @@ MODELS: dict[str, Callable[[FileFacts, Record], DeclaredRows]] = {
     "LinearSVC": _linear,
     "KernelLogisticRegression": _kernel,
     "KernelSVC": _kernel,
+    "KernelHuberRegressor": _kernel,
     "LargeMarginGaussian": _products,
     "LinearRegression": _linear,
     "HuberRegressor": _linear,

@@ -20,7 +20,7 @@ class NoiseFlags:
         Literal["objective", "output", "gradient", "statistics"] | None,
         typer.Option(
             help="Noise in the objective, on the minimizer (less accurate), on the clipped "
-            "gradients of a descent (models logistic and svm; with --delta, --rho or --mu), or in "
+            "gradients of a descent (linear models; with --delta, --rho or --mu), or in "
             "the second moments (model linear); default: the model's own choice."
         ),
     ] = None
@@ -57,12 +57,14 @@ class ModelFlags:
             "linear",
             "huber",
             "poisson",
+            "kernel-huber",
         ]
         | None,
         typer.Option(
             help="What to fit: a linear model, an ellipsoid for each class, a kernel machine, or, "
-            "where the label is a number, a linear, robust or Poisson regression (privet train). "
-            "Default: logistic, and privet train lets numbers bend where the noise allows it."
+            "where the label is a number, a linear, robust, Poisson or kernel regression (privet "
+            "train). Default: logistic, and privet train lets numbers bend where the noise allows "
+            "it."
         ),
     ] = None
     gamma: Annotated[
