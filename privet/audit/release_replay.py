@@ -116,6 +116,7 @@ MODELS: dict[str, tuple[Any, int]] = {
     "LinearSVC": (LinearSVC(ONE, norm_bound=2.0), 2),
     "LinearSVC, three classes": (LinearSVC(ONE), 3),
     "LinearSVC, smoothed hinge": (LinearSVC(ONE, loss="smooth_hinge"), 2),
+    "LinearSVC, least squares": (LinearSVC(ONE, loss="least_squares"), 2),
     "LargeMarginGaussian": (LargeMarginGaussian(ROOT), 3),
     "KernelSVC": (KernelSVC(ONE, public_points=_POINTS), 2),
     "KernelLogisticRegression": (KernelLogisticRegression(ROOT, public_points=_POINTS), 2),

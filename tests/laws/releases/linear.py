@@ -188,6 +188,8 @@ fit(
 )
 fit("logistic unit", LogisticRegression, budget=PURE, standardize="unit")
 fit("logistic weighted", LogisticRegression, budget=PURE, class_weight={0: 1.0, 1: 3.0})
+fit("svc least squares pure", LinearSVC, budget=PURE, loss="least_squares")
+fit("svc least squares approx", LinearSVC, budget=APPROX, loss="least_squares", noise="gaussian")
 fit("svc smooth hinge", LinearSVC, budget=PURE, loss="smooth_hinge", fit_intercept=False)
 fit("gaussian pure", LargeMarginGaussian, classes=3, budget=PURE, covariance="diagonal")
 fit("gaussian huber", LargeMarginGaussian, classes=3, budget=ROOT, loss="huber")
