@@ -220,7 +220,7 @@ The first run had false positives of 0.064 in one cell: three directions without
 noise spreads further than that of one. Since then all such eigenvalues are lowered together, which
 makes intervals longer where there are several, and changes no others. Cells marked *again* were
 measured with it, on the same draws; the others are from the first run. The change was chosen after
-six others had been tried on the draws of that cell, so its new number is no independent test.
+five others had been tried on the draws of that cell, so its new number is no independent test.
 
 """
 
