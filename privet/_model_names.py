@@ -11,12 +11,13 @@ MODELS = {
     "gaussian": ("privet.models", "LargeMarginGaussian"),
     "kernel-logistic": ("privet.kernels", "KernelLogisticRegression"),
     "kernel-svm": ("privet.kernels", "KernelSVC"),
+    "kernel-huber": ("privet.kernels", "KernelHuberRegressor"),
     "linear": ("privet.models", "LinearRegression"),
     "huber": ("privet.models", "HuberRegressor"),
     "poisson": ("privet.models", "PoissonRegressor"),
 }
 #: Models of a label that is a number.
-NUMBERS = ("linear", "huber", "poisson")
+NUMBERS = ("linear", "huber", "poisson", "kernel-huber")
 
 
 def model_class(name: str) -> Any:

@@ -22,7 +22,7 @@ from privet.audit.replay import declared_distance
 from privet.audit.statistics_replay import unsolved
 from privet.domain import Box, OneHot
 from privet.errors import quietly
-from privet.kernels import KernelLogisticRegression, KernelSVC
+from privet.kernels import KernelHuberRegressor, KernelLogisticRegression, KernelSVC
 from privet.losses import ConvexLoss
 from privet.mechanisms import RidgeStatistics
 from privet.models import (
@@ -118,9 +118,14 @@ MODELS: dict[str, tuple[Any, int]] = {
     "LinearSVC, smoothed hinge": (LinearSVC(ONE, loss="smooth_hinge"), 2),
     # the class of the row that neighbors change is the heavy one
     "LinearSVC, weighted": (LinearSVC(ONE, class_weight={0: 3.0, 1: 1.0}), 2),
+    "LinearSVC, least squares": (LinearSVC(ONE, loss="least_squares"), 2),
     "LargeMarginGaussian": (LargeMarginGaussian(ROOT), 3),
     "KernelSVC": (KernelSVC(ONE, public_points=_POINTS), 2),
     "KernelLogisticRegression": (KernelLogisticRegression(ROOT, public_points=_POINTS), 2),
+    "KernelHuberRegressor": (
+        KernelHuberRegressor(ROOT, target_bounds=_ENDS, public_points=_POINTS),
+        2,
+    ),
     "LinearRegression": (LinearRegression(ONE, target_bounds=_ENDS, mechanism="statistics"), 2),
     "LinearRegression, rho": (
         LinearRegression(ROOT, target_bounds=_ENDS, mechanism="statistics"),

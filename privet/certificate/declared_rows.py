@@ -182,6 +182,8 @@ def _loss(facts: FileFacts, p: Record, constant: Ball) -> RowLoss:
     classes = len(facts.header["classes"]["values"])
     weight = _weight(facts, p)
     name = "logistic" if facts.header["model"].endswith("LogisticRegression") else p["loss"]
+    if name == "least_squares" and facts.header["model"] == "LinearSVC":
+        return _least_squares(p, classes)
     if classes == 2:
         _expect_margin(name)
         return RowLoss(name, 2, float(p.get("h", 0.5)), weight=weight)
@@ -195,6 +197,13 @@ def _loss(facts: FileFacts, p: Record, constant: Ball) -> RowLoss:
     return RowLoss(
         "joint_huber", classes, float(p["h"]), weight=weight, apart=apart, features=features
     )
+
+
+def _least_squares(p: Record, classes: int) -> RowLoss:
+    """Two classes as the numbers -1 and 1, the ends of an interval of targets."""
+    if classes != 2 or p.get("class_weight") is not None:
+        raise Undecided("least squares are known here for two classes without weights")
+    return RowLoss("huber_residual", h=float(p["h"]))
 
 
 def _expect_margin(name: str) -> None:
@@ -283,6 +292,7 @@ MODELS: dict[str, Callable[[FileFacts, Record], DeclaredRows]] = {
     "LinearSVC": _linear,
     "KernelLogisticRegression": _kernel,
     "KernelSVC": _kernel,
+    "KernelHuberRegressor": _kernel,
     "LargeMarginGaussian": _products,
     "LinearRegression": _linear,
     "HuberRegressor": _linear,

@@ -133,6 +133,7 @@ PARAMETERS = {
         "LinearSVC": f"{_CLASSIFIER} {_COLUMNS} center public_rows h loss",
         "KernelLogisticRegression": f"{_CLASSIFIER} {_KERNELS}",
         "KernelSVC": f"{_CLASSIFIER} {_KERNELS} h loss",
+        "KernelHuberRegressor": f"{_KERNELS} target_bounds knee",
         "LinearRegression": f"{_COLUMNS} target_bounds knee",
         "HuberRegressor": f"{_COLUMNS} target_bounds knee",
         "PoissonRegressor": f"{_COLUMNS} target_bounds",

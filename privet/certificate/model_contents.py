@@ -19,17 +19,19 @@ from privet.certificate.stages import Shapes, declared_stages
 from privet.certificate.verdicts import Number, Undecided, agreed, fact
 
 MINIMIZERS = ("output", "objective")
+TRAINERS = (*MINIMIZERS, "gradient")
 #: The mechanisms of each model.
 MECHANISMS: dict[str, tuple[str, ...]] = {
-    "LogisticRegression": (*MINIMIZERS, "gradient"),
-    "LinearSVC": (*MINIMIZERS, "gradient"),
+    "LogisticRegression": TRAINERS,
+    "LinearSVC": TRAINERS,
     "KernelLogisticRegression": MINIMIZERS,
     "KernelSVC": MINIMIZERS,
+    "KernelHuberRegressor": MINIMIZERS,
     "LargeMarginGaussian": MINIMIZERS,
-    "LinearRegression": (*MINIMIZERS, "statistics"),
-    "HuberRegressor": MINIMIZERS,
-    "PoissonRegressor": MINIMIZERS,
-    "PrivateERM": MINIMIZERS,
+    "LinearRegression": (*TRAINERS, "statistics"),
+    "HuberRegressor": TRAINERS,
+    "PoissonRegressor": TRAINERS,
+    "PrivateERM": TRAINERS,
 }
 WORDS = {
     "objective": "objective perturbation",
@@ -149,7 +151,7 @@ def _map_arrays(facts: FileFacts, columns: int) -> Shapes:
 def _public_intercept(facts: FileFacts) -> float:
     """What a prediction is where all features are zero."""
     model, p = facts.header["model"], facts.parameters
-    if model in ("LinearRegression", "HuberRegressor"):
+    if model in ("LinearRegression", "HuberRegressor", "KernelHuberRegressor"):
         low, high = map(float, p["target_bounds"])
         return low / 2.0 + high / 2.0
     if model == "PoissonRegressor":

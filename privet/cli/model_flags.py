@@ -20,7 +20,7 @@ class NoiseFlags:
         Literal["objective", "output", "gradient", "statistics"] | None,
         typer.Option(
             help="Noise in the objective, on the minimizer (less accurate), on the clipped "
-            "gradients of a descent (models logistic and svm; with --delta, --rho or --mu), or in "
+            "gradients of a descent (linear models; with --delta, --rho or --mu), or in "
             "the second moments (model linear); default: the model's own choice."
         ),
     ] = None
@@ -57,12 +57,14 @@ class ModelFlags:
             "linear",
             "huber",
             "poisson",
+            "kernel-huber",
         ]
         | None,
         typer.Option(
             help="What to fit: a linear model, an ellipsoid for each class, a kernel machine, or, "
-            "where the label is a number, a linear, robust or Poisson regression (privet train). "
-            "Default: logistic, and privet train lets numbers bend where the noise allows it."
+            "where the label is a number, a linear, robust, Poisson or kernel regression (privet "
+            "train). Default: logistic, and privet train lets numbers bend where the noise allows "
+            "it."
         ),
     ] = None
     gamma: Annotated[
@@ -72,6 +74,13 @@ class ModelFlags:
     frequencies: Annotated[
         int | None,
         typer.Option(help="Random frequencies of a kernel machine; each makes two features."),
+    ] = None
+    loss: Annotated[
+        Literal["logistic", "huber", "smooth_hinge", "least_squares"] | None,
+        typer.Option(
+            help="Of a linear model; all but logistic mean --model svm: a hinge with a rounded "
+            "knee, a smoother one, or least squares of two labels as -1 and 1."
+        ),
     ] = None
     class_weight: Annotated[
         list[str] | None,
@@ -100,7 +109,12 @@ class ModelFlags:
     @property
     def kind(self) -> str:
         """The model that is named, or the default one."""
-        return self.model or "logistic"
+        return self.model or ("logistic" if self.loss in (None, "logistic") else "svm")
+
+    @property
+    def is_default(self) -> bool:
+        """Whether what to fit is left to the program."""
+        return self.model is None and self.loss is None
 
     def unfitted(self, classes: Sequence[Any] | None, **more: Any) -> Any:
         """The model, not yet fitted; ``classes`` are the schema's labels, None without a schema."""
@@ -121,6 +135,9 @@ class ModelFlags:
             raise typer.BadParameter("--class-weight is for classes; a number has none.")
         if not kernel and (self.gamma is not None or self.frequencies is not None):
             raise typer.BadParameter("--gamma and --frequencies go with --model kernel-... only.")
+        fitting = "logistic" if self.loss == "logistic" else "svm"
+        if self.loss is not None and self.kind != fitting:
+            raise typer.BadParameter(f"--loss {self.loss} goes with --model {fitting} only.")
         if kernel and self.norm_bound is not None:
             raise typer.BadParameter(
                 "a kernel's features have a norm of their own: leave out --norm-bound."
@@ -134,6 +151,7 @@ class ModelFlags:
             "gamma": self.gamma,
             "n_frequencies": self.frequencies,
             "norm_bound": self.norm_bound,
+            "loss": None if self.loss == "logistic" else self.loss,
             "standardize": self.standardize,
             "center": None if self.center is None else self._released(self.center),
             "class_weight": weights(self.class_weight, classes or ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -196,10 +196,6 @@ def plan(
     ] = None,
     budget: BudgetFlags,
     model: ModelFlags,
-    loss: Annotated[
-        Literal["logistic", "huber", "smooth_hinge"] | None,
-        typer.Option(help="Of a linear model; huber and smooth_hinge mean --model svm."),
-    ] = None,
     classes: Annotated[int, typer.Option(help="Number of classes, without --schema.")] = 2,
     noise: NoiseFlags,
     kernel: Annotated[
@@ -229,10 +225,9 @@ def plan(
     options = {"budget": budget.budget(), **noise.options()}
     if picture is not None:
         free_place(picture, force=force)
-    _check_number(model, schema, (loss, kernel, picture), error)
-    model, more = _with_loss(model, loss)
+    _check_number(model, schema, (model.loss, kernel, picture), error)
     size = (required(rows, "--rows"), columns, classes)
-    found, group = _planned(model, size, schema, options | more)
+    found, group = _planned(model, size, schema, options)
     if picture is not None:
         put(picture, lambda name: found.plot(name, over=over), force=force)
     sizes = None if kernel is None else found.kernel_needed(kernel)
@@ -281,16 +276,6 @@ def _needed(found: Any, error: float) -> dict[str, Any]:
         "rows_needed": found.rows_needed(error),
         f"{found.declared.budget.amount_name}_needed": None if amount is None else round(amount, 6),
     }
-
-
-def _with_loss(model: ModelFlags, loss: str | None) -> tuple[ModelFlags, dict[str, Any]]:
-    """The model that has this loss, and its parameter."""
-    if loss is None:
-        return model, {}
-    fitting = ("logistic",) if loss == "logistic" else ("logistic", "svm")
-    if model.kind not in fitting:
-        raise typer.BadParameter(f"--loss {loss} does not go with --model {model.kind}.")
-    return (model, {}) if loss == "logistic" else (replace(model, model="svm"), {"loss": loss})
 
 
 #: Plans know no descent: its error is not that of a minimum.

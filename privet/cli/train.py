@@ -84,7 +84,7 @@ def train(
     reading.look_first(declared, table)
     start = time.perf_counter()
     with paying(out, account.ledger, force=force) as paid:
-        fitted = fit(unfitted, declared, table, knots="auto" if model.model is None else None)
+        fitted = fit(unfitted, declared, table, knots="auto" if model.is_default else None)
         deliver(fitted, paid)
     show_released(fitted, out, time.perf_counter() - start, json=json)
 

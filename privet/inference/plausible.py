@@ -11,7 +11,10 @@ curvature of directions that have none: their true length is the largest possibl
 make it shorter only. Eigenvalues that may be such a direction's are therefore lowered by
 ``lowered`` standard deviations of ``<u, E u>`` first. Those are the ones within ``clear_sds``
 standard deviations of zero; where all are clear of that with the ridge, only those below the ridge,
-since of the others the table says enough.
+since of the others the table says enough. Several such directions share noise that spreads further
+than that of one: on ``k`` of them ``E`` has ``k`` entries of variance ``s^2`` and ``k (k - 1)`` of
+``s^2/2``, so that the root mean square of its eigenvalues is ``s sqrt((k + 1)/2)``. With
+``jointly`` that is the standard deviation that they are lowered by.
 
 Whether all are *clear* with the ridge is asked of the released matrix. A table with a direction
 ``u`` without curvature makes the smallest eigenvalue look clear at most as rarely as ``<u, E u>``
@@ -65,6 +68,8 @@ def plausible_hessians(
     randomness: Randomness,
     clear_sds: float,
     lowered: float,
+    *,
+    jointly: bool = False,
 ) -> PlausibleHessians:
     """Draws of what the exact Hessian may be, given the released one."""
     sd, side = released.hessian_sd, len(released.hessian)
@@ -76,7 +81,7 @@ def plausible_hessians(
     unclear, flat = within_noise(seen, ridge, clear_sds * sd)
     # the noise is in it twice: the variance off the diagonal is twice sd^2/2
     moved = denoised(values, sd**2)
-    moved[:, :flat] -= lowered * sd
+    moved[:, :flat] -= lowered * sd * (((flat + 1) / 2.0) ** 0.5 if jointly else 1.0)
     ranks = np.asarray(
         randomness.uniforms((2 * count,)).argsort().argsort() + 0.5, dtype=np.float64
     )

@@ -31,6 +31,7 @@ from privet.models import (
 )
 from privet.models.regression import RobustRegressor
 from privet.models.row_wise import Trainable
+from privet.models.support_vector import LEAST_SQUARES
 from privet.rows.ball import in_ball
 from privet.rows.mapped import FeatureMap, mapped
 from privet.schema import Schema
@@ -260,6 +261,11 @@ def refuse_unsuited(model: object) -> None:
             f"There are no intervals for this {type(model).__name__}: rows at norm 1, whitened "
             "rows and feature maps leave no coefficient that is the effect of a column. Use "
             "standardize=None or 'private' (privet train --standardize none) and no feature map."
+        )
+    if getattr(model, "loss", None) == LEAST_SQUARES:
+        raise DeclarationError(
+            "There are no intervals for loss='least_squares': how well they would hold for labels "
+            "as numbers was not measured. Use loss='huber', or LogisticRegression."
         )
     if linear and getattr(model, "center", None) is not None:
         raise DeclarationError(

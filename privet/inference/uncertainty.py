@@ -52,6 +52,7 @@ class Caution:
     power: float  # of the length, by which a plausible matrix counts where all are clear; else 1
     trace_known: bool = True  # whether the second moment's trace is far above its noise
     lowered: float = 1.5  # standard deviations taken off eigenvalues that may be none at all
+    jointly: bool = False  # those of all such eigenvalues together, or of one alone
 
 
 #: Of a log-likelihood Hessian and second moment are equal where the model is right (Fisher). Along
@@ -61,7 +62,9 @@ LIKELIHOOD = Caution(agreement=0.35, clear=6.0, clear_sds=2.5, power=-1.0)
 HINGE = Caution(agreement=1.0, clear=6.0, clear_sds=2.5, power=-1.0)
 #: Of a residual they have nothing to do with each other: gradients are as small as residuals are,
 #: relative to the declared bounds, so their second moment may be far below its noise.
-RESIDUAL = Caution(agreement=1.0, clear=2.0, clear_sds=3.0, power=1.0, trace_known=False)
+RESIDUAL = Caution(
+    agreement=1.0, clear=2.0, clear_sds=3.0, power=1.0, trace_known=False, jointly=True
+)
 #: multiples of the golden ratio's fraction: ranks for a second number that go with no first
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
@@ -100,7 +103,12 @@ class Uncertainty:
         """Hessians that the released one may have come from."""
         caution, draws = self.caution, InsecureSeed(self.seed)
         return plausible_hessians(
-            self.released, self.regularization, draws, caution.clear_sds, caution.lowered
+            self.released,
+            self.regularization,
+            draws,
+            caution.clear_sds,
+            caution.lowered,
+            jointly=caution.jointly,
         )
 
     def parts(self, directions: Array) -> Parts:

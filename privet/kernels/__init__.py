@@ -1,6 +1,6 @@
-"""Kernel classifiers: public feature maps, and three ways of answering queries.
+"""Kernel models: public feature maps, and three ways of answering queries.
 
-The door to ``privet.features`` (kernels and maps), to the two models that are linear in a kernel's
+The door to ``privet.features`` (kernels and maps), to the models that are linear in a kernel's
 features, and to ``privet.answers``.
 """
 
@@ -27,6 +27,7 @@ from privet.features import (
     kernel_from_json,
 )
 from privet.kernels.estimators import KERNEL_MODELS, KernelLogisticRegression, KernelSVC
+from privet.kernels.kernel_regression import KernelHuberRegressor
 
 __all__ = [
     "KERNELS",
@@ -34,6 +35,7 @@ __all__ = [
     "Gaussian",
     "InteractivePredictor",
     "Kernel",
+    "KernelHuberRegressor",
     "KernelLogisticRegression",
     "KernelSVC",
     "Laplacian",

@@ -5,10 +5,10 @@
     clip    0.2 of the largest gradient where the noise is large, all of it where it is small
     travel  clip times step, less where the noise is large: far enough to learn, not to wander
 
-They read rows, parameters, classes and budget, never data. The noise in a mean of the steps hardly
-depends on their number, so that more of them cost time alone. Constants were chosen on tables of
-450 to 20,000 rows, 31 to 120 columns and 2 to 26 classes, at (0.1, 1e-6) to (4, 1e-6): the best of
-a grid moves with ``s`` as here, and half or twice a number changes little.
+They read the kind of loss, rows, parameters, classes and budget, never data. The noise in a mean of
+the steps hardly depends on their number, so that more of them cost time alone. Constants were
+chosen on tables of 450 to 20,000 rows, 31 to 120 columns and 2 to 26 classes, at (0.1, 1e-6) to
+(4, 1e-6): the best of a grid moves with ``s`` as here, and half or twice a number changes little.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ LEAST_CLIP, NOISY = 0.2, 0.05
 TRAVEL, FALL = {False: 0.1, True: 0.3}, 0.8
 #: Steps in units of one over the largest curvature of a row: that of all rows is far smaller.
 LONGEST_STEP = 30.0
+#: Of a residual it need not be: nearly all rows may have the largest curvature there is. A descent
+#: is sure to settle only with steps below two over it, and more of them go as far.
+SURE_STEP, MOST_STEPS = 1.8, 1_000
 #: A descent that stops early needs no ridge; this one only keeps directions without rows at zero.
 RIDGE = 1e-6
 
@@ -64,9 +67,13 @@ def schedule(
     noise = 2.0 * math.sqrt(loss.scores * m / (2.0 * budget.gaussian_rho())) / n
     clip = relative_clip or min(1.0, LEAST_CLIP * math.sqrt(max(1.0, NOISY / noise)))
     relative = relative_step or min(LONGEST_STEP, TRAVEL[loss.classes > 2] * noise**-FALL / clip)
+    count = STEPS
+    if loss.family == "residual" and relative_step is None and relative > SURE_STEP:
+        count = min(MOST_STEPS, math.ceil(STEPS * relative / SURE_STEP))
+        relative = SURE_STEP
     lam = choose_regularization(regularization, RIDGE * curvature, 0.0, loss, norm_bound)
     return Schedule(
-        steps=STEPS if steps is None else steps,
+        steps=count if steps is None else steps,
         step=1.0 / (curvature / relative + lam),
         clip=largest * clip,
         regularization=lam,

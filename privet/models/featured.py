@@ -306,7 +306,10 @@ class FeaturedModel(PrivateModel):
         weights, offsets : array of shape (1 or C, d), array of shape (1 or C,)
         """
         if self.maps_rows or self.standardize == "private":
-            raise DeclarationError("The model's scores are not linear in the columns as passed.")
+            raise DeclarationError(
+                "The model's scores are not linear in the columns as passed, and a plain linear "
+                "model is. Keep the model file, or export it to MLflow."
+            )
         if not self._full_length:
             return self.coef_.copy(), self.intercept_.copy()
         weights = self.coef_ if self.standardize == "unit" else self.coef_ @ self.whitening_.T

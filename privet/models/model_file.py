@@ -42,6 +42,7 @@ HOMES = {
     "LinearSVC": "privet.models.support_vector",
     "KernelLogisticRegression": "privet.kernels.estimators",
     "KernelSVC": "privet.kernels.estimators",
+    "KernelHuberRegressor": "privet.kernels.kernel_regression",
     "LargeMarginGaussian": "privet.models.large_margin",
     "LinearRegression": "privet.models.regression",
     "HuberRegressor": "privet.models.regression",

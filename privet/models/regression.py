@@ -13,7 +13,7 @@ from privet._types import Array
 from privet.errors import DeclarationError, quietly
 from privet.ledger import Ledger
 from privet.losses import HuberResidual, Loss, PoissonRate
-from privet.mechanisms import MECHANISMS, Mechanism, RidgeStatistics, Trainer
+from privet.mechanisms import TRAINERS, GradientDescent, Mechanism, RidgeStatistics, Trainer
 from privet.mechanisms.trainer import KINDS, NoiseChoice
 from privet.models.featured import Standardize
 from privet.models.regressor import PrivateLinearRegressor
@@ -169,7 +169,7 @@ class LinearRegression(RobustRegressor):
         )
         self.knee = knee
 
-    mechanisms: ClassVar[tuple[str, ...]] = (*MECHANISMS, RidgeStatistics.name)
+    mechanisms: ClassVar[tuple[str, ...]] = (*TRAINERS, RidgeStatistics.name)
 
     def _chosen(
         self, n_classes: int, weights: tuple[float, ...] | None, budget: Budget, n: int, m: int
@@ -190,8 +190,9 @@ class LinearRegression(RobustRegressor):
         return statistics if whole <= max(other, negligible) else objective
 
     def _is_gaussian(self, count: int) -> bool:
-        """Noisy statistics are a Gaussian mechanism."""
-        return self.noise != "laplace" and self.mechanism in ("output", RidgeStatistics.name)
+        """Noisy statistics are a Gaussian mechanism, and so are noisy gradients."""
+        gaussian = ("output", GradientDescent.name, RidgeStatistics.name)
+        return self.noise != "laplace" and self.mechanism in gaussian
 
 
 class HuberRegressor(RobustRegressor):

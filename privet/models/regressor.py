@@ -23,6 +23,7 @@ from privet._checks import is_number
 from privet._types import Array
 from privet.errors import DataError, DeclarationError, is_quiet
 from privet.ledger import Ledger
+from privet.mechanisms import TRAINERS
 from privet.mechanisms.trainer import NoiseChoice, ReleasedVector
 from privet.models.export import exported
 from privet.models.featured import Standardize
@@ -86,6 +87,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
     """Common contract of regressors that are linear in the features or in a public map of them."""
 
     predicts_numbers: ClassVar[bool] = True
+    mechanisms: ClassVar[tuple[str, ...]] = tuple(TRAINERS)
 
     def __init__(
         self,

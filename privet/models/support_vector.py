@@ -1,18 +1,28 @@
-"""The private linear support vector classifier with scikit-learn's contract."""
+"""The private linear support vector classifier with scikit-learn's contract.
+
+Least squares of the labels is one of its losses: a residual has a knee as a hinge has one.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
+from privet._checks import number_between
+from privet.errors import DeclarationError
 from privet.ledger import Ledger
-from privet.losses import Loss, named_loss
+from privet.losses import HuberResidual, Loss, named_loss
 from privet.mechanisms import TRAINERS
 from privet.mechanisms.trainer import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.export import exported
 from privet.models.featured import Standardize
+from privet.models.regression import MOST_KNEE
 from privet.privacy.budget import Budget
 from privet.rows.mapped import FeatureMap
+
+#: What ``loss=`` may say; the last one is of two classes.
+LEAST_SQUARES = "least_squares"
+SVMLoss = Literal["huber", "smooth_hinge", "least_squares"]
 
 
 class LinearSVC(PrivateLinearClassifier):
@@ -24,10 +34,12 @@ class LinearSVC(PrivateLinearClassifier):
     ----------
     budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost. A number is the epsilon of pure differential privacy.
-    loss : "huber" or "smooth_hinge", default "huber"
-        A hinge with a quadratic or a twice differentiable knee.
+    loss : "huber", "smooth_hinge" or "least_squares", default "huber"
+        A hinge with a quadratic or a twice differentiable knee; or, for two classes, the squared
+        distance of the score from -1 or 1, a line beyond ``h``: with a pure epsilon, many columns
+        and rows at norm 1 (``standardize="unit"``) about as accurate as "huber".
     h : float, default 0.5
-        Half-width of the knee; wider costs less noise.
+        Half-width of the knee. Wider costs a hinge less noise, and least squares more.
     mechanism : "auto", "objective", "output" or "gradient", default "auto"
         Where the noise goes: into the objective, onto the minimizer (less accurate), or onto the
         gradients of a descent, each row's clipped to a public norm. The last needs a budget that
@@ -117,7 +129,7 @@ class LinearSVC(PrivateLinearClassifier):
         self,
         budget: Budget | float = 1.0,
         *,
-        loss: Literal["huber", "smooth_hinge"] = "huber",
+        loss: SVMLoss = "huber",
         h: float = 0.5,
         mechanism: str = "auto",
         noise: NoiseChoice = "auto",
@@ -163,7 +175,13 @@ class LinearSVC(PrivateLinearClassifier):
         self.h = h
 
     def _loss(self, n_classes: int) -> Loss:
-        return named_loss(self.loss, n_classes, self.h, self._opposite(), ("huber", "smooth_hinge"))
+        if self.loss != LEAST_SQUARES:
+            return named_loss(self.loss, n_classes, self.h, self._opposite(), get_args(SVMLoss))
+        if n_classes != 2 or self.class_weight is not None:
+            raise DeclarationError(
+                "loss='least_squares' is for two classes without class weights. Use loss='huber'."
+            )
+        return HuberResidual(number_between("h", self.h, 1.0 / MOST_KNEE, MOST_KNEE))
 
     def to_sklearn(self) -> Any:
         """A pipeline of the clipping and a ``sklearn.svm.LinearSVC``.

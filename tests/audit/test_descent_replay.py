@@ -8,7 +8,16 @@ from scipy.special import ndtri
 from scipy.stats import beta
 
 from privet.audit.descent_replay import audit_descent
-from privet.losses import HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
+from privet.losses import (
+    HuberHinge,
+    HuberResidual,
+    JointHuber,
+    Logistic,
+    Loss,
+    PoissonRate,
+    SmoothHinge,
+    Softmax,
+)
 from privet.losses.weighted import Weighted
 from privet.mechanisms.gradient import GradientDescent
 from privet.privacy import GDP, ZCDP, ApproxDP, Budget
@@ -25,6 +34,8 @@ REAL: tuple[tuple[Loss, Budget, float], ...] = (
     (Softmax(4), ApproxDP(2.0, 1e-5), 0.4),
     (JointHuber(3), ZCDP(0.1), 5.0),
     (Weighted(Logistic(), (1.0, 3.0)), ZCDP(0.5), 0.4),
+    (HuberResidual(0.5), ZCDP(0.5), 0.5),
+    (PoissonRate(), ApproxDP(1.0, 1e-6), 0.3),
 )
 
 

@@ -111,6 +111,13 @@ def test_the_flags_can_be_in_a_file(people: Path, tmp_path: Path) -> None:
     assert model.class_weight == {"over 50k": 2.0, "up to 50k": 1.0}
 
 
+def test_least_squares_of_the_labels_by_a_flag(people: Path, tmp_path: Path) -> None:
+    done = train(people, tmp_path, "--loss", "least_squares", "--epsilon", "5")
+    assert done.exit_code == 0, done.output
+    assert load(tmp_path / "model.privet").loss == "least_squares"
+    assert run("verify", tmp_path / "model.privet").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
@@ -122,6 +129,9 @@ def test_the_flags_can_be_in_a_file(people: Path, tmp_path: Path) -> None:
         (("--class-weight", "over 50k=much"), ("not a number",)),
         (("--class-weight", "over 50k=1", "--class-weight", "over 50k=2"), ("twice",)),
         (("--model", "forest"), ("kernel-svm",)),
+        (("--loss", "least_squares", "--model", "logistic"), ("--model svm",)),
+        (("--loss", "logistic", "--model", "svm"), ("--model logistic",)),
+        (("--loss", "absolute", "--model", "svm"), ("least_squares",)),
     ],
 )
 def test_flags_that_do_not_fit_are_wrong_usage(

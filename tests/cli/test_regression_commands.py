@@ -49,6 +49,8 @@ def train(folder: Path, model: str, *more: str) -> object:
         ("huber", ["--rho", "0.5"]),
         ("poisson", ["--epsilon", "1", "--delta", "1e-6"]),
         ("linear", ["--mu", "1"]),
+        ("poisson", ["--rho", "1", "--mechanism", "gradient"]),
+        ("kernel-huber", ["--rho", "1", "--frequencies", "10"]),
     ],
 )
 def test_train_and_predict(folder: Path, model: str, flags: list[str]) -> None:
@@ -62,6 +64,7 @@ def test_train_and_predict(folder: Path, model: str, flags: list[str]) -> None:
     assert len(numbers) == 1_500
     assert 0.0 <= min(numbers) <= max(numbers) <= 30.0
     assert "a number from 0 to 30" in " ".join(run("statement", folder / model).stdout.split())
+    assert run("verify", folder / model).exit_code == 0
 
 
 def test_what_is_for_classifiers_says_so(folder: Path) -> None:

@@ -164,6 +164,15 @@ def test_a_ridge_that_makes_noise_look_clear_hides_no_direction_without_curvatur
     assert bare.mean() + 5.0 * bare.std() / np.sqrt(len(bare)) < 0.945
 
 
+def test_many_directions_without_curvature_are_lowered_by_the_noise_that_they_share() -> None:
+    """Lowered by the noise of one alone, those of a regression cover 0.938 on average."""
+    hessian = np.diag([0.2] + [0.0] * 7)
+    found = coverages(hessian, 2.0 * LAM, RESIDUAL, 200)
+    assert found.mean() + 5.0 * found.std() / np.sqrt(len(found)) > 0.945
+    alone = coverages(hessian, 2.0 * LAM, replace(RESIDUAL, jointly=False), 200)
+    assert alone.mean() + 5.0 * alone.std() / np.sqrt(len(alone)) < 0.945
+
+
 def test_weights_by_the_inverse_length_cover_exactly_where_noise_is_small() -> None:
     """``2 z phi(z) (1 + w) r^2`` more than the level, as ``Caution`` says."""
     r, z = 0.12, 1.959964

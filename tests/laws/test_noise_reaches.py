@@ -81,7 +81,7 @@ STEADY = [
     name
     for name in RELEASES
     if not name.startswith(("partition", "stopping"))
-    and name not in ("kernel svc", "kernel logistic")
+    and name not in ("kernel svc", "kernel logistic", "kernel huber")
 ]
 
 

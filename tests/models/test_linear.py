@@ -1,6 +1,7 @@
 """The front door: fit, predict, tell."""
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,22 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from privet import ZCDP, ApproxDP, HuberRegressor, LinearSVC, LogisticRegression, PureDP
+from privet import (
+    ZCDP,
+    ApproxDP,
+    HuberRegressor,
+    LinearSVC,
+    LogisticRegression,
+    PureDP,
+    fit_with_intervals,
+)
+from privet.certificate.recompute import recompute
 from privet.errors import DeclarationError, PrivetWarning, RegularizationRaised
 from privet.kernels import KernelSVC
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.row_wise import RowWise
 from privet.rows import checked_rows
+from tests.certificate.released import failed
 from tests.models.tables import MODEL_CLASSES, QUIET, three_classes, two_classes
 
 BUDGETS = [1.0, PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6)]
@@ -266,3 +277,31 @@ def test_habits_are_answered_by_what_stands_in_their_place(
     assert f"{kind.__name__} has no parameter {habit!r}" in str(found.value)
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         kind(colour=1)
+
+
+def test_least_squares_of_the_labels_is_the_regression_of_minus_one_and_one(tmp_path: Path) -> None:
+    """The same numbers, noise and promise as ``HuberRegressor``; the class is the sign."""
+    x, y = two_classes()
+    for budget in (PureDP(2.0), ApproxDP(2.0, 1e-6)):
+        model = LinearSVC(budget, loss="least_squares", classes=[0, 1], insecure_seed=3).fit(x, y)
+        numbers = HuberRegressor(budget, target_bounds=(-1, 1), knee=0.5, insecure_seed=3)
+        numbers.fit(x, 2.0 * y - 1.0)
+        assert np.array_equal(model.coef_, numbers.coef_)
+        assert model.guarantee_.event == numbers.guarantee_.event
+        assert np.array_equal(model.predict(x), numbers.predict(x) > 0.0)
+    earnest = LinearSVC(8.0, loss="least_squares", classes=[0, 1], standardize="unit").fit(x, y)
+    earnest.save(tmp_path / "m")
+    assert failed(recompute(tmp_path / "m")) == []
+
+
+def test_least_squares_is_for_two_classes_without_weights() -> None:
+    for declared, table in (
+        ({"classes": [0, 1, 2]}, three_classes()),
+        ({"classes": [0, 1], "class_weight": {1: 2.0}}, two_classes()),
+    ):
+        with pytest.raises(DeclarationError, match="two classes without class weights"):
+            LinearSVC(1.0, loss="least_squares", **declared).fit(*table)
+    with pytest.raises(DeclarationError, match="was not measured"):
+        fit_with_intervals(LinearSVC(loss="least_squares"), *two_classes(), budget=1.0)
+    with pytest.raises(DeclarationError, match="loss must be 'huber' or 'smooth_hinge'"):
+        KernelSVC(1.0, loss="least_squares").fit(*two_classes())  # type: ignore[arg-type]

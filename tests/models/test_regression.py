@@ -64,11 +64,25 @@ def test_a_fit_learns_and_keeps_its_promise(kind: Any, budget: Budget) -> None:
 
 
 @every
-@pytest.mark.parametrize("mechanism", ["objective", "output"])
-def test_both_mechanisms_of_the_minimizer(kind: Any, mechanism: str) -> None:
+@pytest.mark.parametrize("mechanism", ["objective", "output", "gradient"])
+def test_every_mechanism_of_a_linear_model(kind: Any, mechanism: str) -> None:
     x, y = people()
     model = kind(ZCDP(2.0), target_bounds=(0, 200), mechanism=mechanism).fit(x, y)
     assert model.guarantee_.event.mechanism == mechanism
+
+
+@every
+def test_a_descent_settles_where_all_rows_bend_the_loss_the_same_way(kind: Any) -> None:
+    """Mean curvature is that of one row here: steps as long as a classifier's would run away."""
+    x = np.full((50_000, 1), 1.0)
+    y = np.random.default_rng(1).choice([140.0, 160.0], len(x))
+    model = kind(ZCDP(2.0), target_bounds=(0, 200), mechanism="gradient").fit(x, y)
+    assert model.predict([[1.0]]) == pytest.approx(150.0, abs=2.0)
+
+
+def test_a_descent_needs_gaussian_noise() -> None:
+    with pytest.raises(DeclarationError, match="has no pure epsilon"):
+        HuberRegressor(1.0, target_bounds=(0, 200), mechanism="gradient").fit(*people())
 
 
 def test_the_choice_is_public_and_least_squares_where_noise_is_negligible() -> None:

@@ -19,7 +19,7 @@ from privet import (
     PrivateERM,
     Ridge,
 )
-from privet.kernels import KernelLogisticRegression, KernelSVC
+from privet.kernels import KernelHuberRegressor, KernelLogisticRegression, KernelSVC
 from privet.privacy import Budget
 from tests.laws.releases.registry import (
     APPROX,
@@ -124,6 +124,9 @@ fit("poisson objective pure", PoissonRegressor, budget=PURE, **_NUMBER)
 fit("poisson objective approx", PoissonRegressor, budget=APPROX, noise="gaussian", **_NUMBER)
 fit("huber output zcdp", HuberRegressor, budget=ROOT, target_bounds=(-0.5, 1.5), mechanism="output")
 fit("huber hull pure", HuberRegressor, budget=PURE, target_bounds=(0, 1), domain=_DOMAIN)
+fit("huber gradient", HuberRegressor, budget=ROOT, mechanism="gradient", **_NUMBER)
+fit("poisson gradient", PoissonRegressor, budget=APPROX, mechanism="gradient", **_NUMBER)
+fit("own gradient", PrivateERM, budget=ROOT, loss=huber(0.5), mechanism="gradient", **_NUMBER)
 fit("own objective zcdp", PrivateERM, budget=ROOT, loss=huber(0.5), noise="gaussian", **_NUMBER)
 fit("own scores pure", PrivateERM, budget=PURE, loss=two_scores(), **_NUMBER)
 fit(
@@ -185,6 +188,8 @@ fit(
 )
 fit("logistic unit", LogisticRegression, budget=PURE, standardize="unit")
 fit("logistic weighted", LogisticRegression, budget=PURE, class_weight={0: 1.0, 1: 3.0})
+fit("svc least squares pure", LinearSVC, budget=PURE, loss="least_squares")
+fit("svc least squares approx", LinearSVC, budget=APPROX, loss="least_squares", noise="gaussian")
 fit("svc smooth hinge", LinearSVC, budget=PURE, loss="smooth_hinge", fit_intercept=False)
 fit("gaussian pure", LargeMarginGaussian, classes=3, budget=PURE, covariance="diagonal")
 fit("gaussian huber", LargeMarginGaussian, classes=3, budget=ROOT, loss="huber")
@@ -202,4 +207,12 @@ fit(
 )
 fit("kernel svc", KernelSVC, "frequencies_", budget=PURE, n_frequencies=8)
 fit("kernel svc points", KernelSVC, budget=ROOT, public_points=public_points())
+fit(
+    "kernel huber",
+    KernelHuberRegressor,
+    "frequencies_",
+    budget=APPROX,
+    n_frequencies=8,
+    **_NUMBER,
+)
 fit("kernel logistic", KernelLogisticRegression, "frequencies_", budget=ROOT, n_frequencies=8)
