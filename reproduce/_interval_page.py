@@ -28,7 +28,7 @@ it is significantly below 0.93 (one-sided p < 0.001).
 """
 
 WAITING = """Measured before what errors across a direction add was taken off, which shortens
-intervals by up to 2 % where the curvature is clear and leaves the others as they were; part of no
+intervals by up to some 2 % where the curvature is clear and leaves others as they were; part of no
 verdict above. `python reproduce/interval_grid.py` measures them again.
 
 """
