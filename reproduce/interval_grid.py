@@ -71,8 +71,9 @@ OTHERS: dict[str, Callable[[Caution], Caution]] = {
     USED: lambda used: used,
     "not lowered": lambda used: replace(used, lowered=0.0),
     "lowered by 1 sd": lambda used: replace(used, lowered=1.0),
+    "nothing off across": lambda used: replace(used, across=False),
     "the other losses'": lambda used: HINGE if used == LIKELIHOOD else LIKELIHOOD,
-    "more cautious": lambda _: Caution(1.0, 2.0, 3.0, 1.0),
+    "more cautious": lambda _: Caution(1.0, 2.0, 3.0, 1.0, across=False),
 }
 
 

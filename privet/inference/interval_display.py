@@ -103,10 +103,14 @@ class ShownIntervals(ABC):
         str
             HTML without styles of its own.
         """
-        head = "".join(f'<th class="number">{html.escape(h)}</th>' for h in self._heads())
+        head = "".join(
+            f'<th class="number" align="right">{html.escape(h)}</th>' for h in self._heads()
+        )
         body = "".join(
             f"<tr><td>{html.escape(_cut(name, TABLE_NAME))}</td>"
-            + "".join(f'<td class="number">{html.escape(number)}</td>' for number in numbers)
+            + "".join(
+                f'<td class="number" align="right">{html.escape(number)}</td>' for number in numbers
+            )
             + "</tr>"
             for name, *numbers in self._cells()
         )
@@ -127,7 +131,10 @@ class ShownIntervals(ABC):
         str
             LaTeX.
         """
-        lines = [" & ".join(map(_tex, cells)) + r" \\" for cells in self._cells()]
+        lines = [
+            " & ".join([_tex_name(name), *map(_tex_number, numbers)]) + r" \\"
+            for name, *numbers in self._cells()
+        ]
         head = " & ".join(["", *(_tex(name) for name in self._heads())]) + r" \\"
         shape = "l" + "r" * len(self._heads())
         caption = " ".join(map(_tex, self._notes()))
@@ -147,6 +154,8 @@ class ShownIntervals(ABC):
         )
 
     def _heads(self) -> tuple[str, ...]:
+        if self.joint:  # of wider intervals: no single one has these tails
+            return (*HEADS, "[lower", "upper]")
         tail = 100.0 * (1.0 - self.level) / 2.0
         return (*HEADS, f"[{tail:.3g} %", f"{100.0 - tail:.3g} %]")
 
@@ -164,11 +173,11 @@ class ShownIntervals(ABC):
     def _notes(self) -> list[str]:
         """What a reader must know beside the numbers."""
         level = f"{100.0 * self.level:.4g} %"
-        first = f"Private {level} intervals for changes of the {self.named.target}."
+        first = f"Private {level} intervals for {self.named.about}."
         if self.joint:
             first = (
-                f"Private intervals that hold all at once with probability {level} "
-                f"({self.joint.capitalize()})."
+                f"Private intervals for {self.named.about} that hold all at once with probability "
+                f"{level} ({self.joint.capitalize()}); z and P are of each number alone."
             )
         about, noise = self.uncertainty, self.uncertainty.noise
         return [
@@ -314,6 +323,16 @@ def _plain(number: float) -> str:
 def _cut(name: str, longest: int) -> str:
     clean = printable(name)
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
+
+
+def _tex_name(name: str) -> str:
+    """The first cell of a line, which LaTeX must not take for an argument of the line before."""
+    return ("{}" if name.startswith(("[", "*")) else "") + _tex(name)
+
+
+def _tex_number(number: str) -> str:
+    """A number with a minus for its hyphen."""
+    return f"$-${number[1:]}" if number.startswith("-") else number
 
 
 def _tex(text: str) -> str:

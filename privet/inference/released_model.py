@@ -10,7 +10,7 @@ is known. No row comes here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -43,6 +43,10 @@ STANDARDIZED = (
 )
 
 
+#: how the target of decision values ends
+AT_POINTS = " at each point"
+
+
 @dataclass(frozen=True)
 class NamedDirections:
     """Directions with a name and a unit each, and what they are changes of.
@@ -56,6 +60,12 @@ class NamedDirections:
     directions: Array  # (q, p)
     target: str
     stretch: tuple[float, ...]
+
+    @property
+    def about(self) -> str:
+        """What the numbers are, in words: changes of a score, or scores themselves."""
+        alone = self.target.endswith(AT_POINTS)
+        return f"the {self.target}" if alone else f"changes of the {self.target}"
 
 
 @dataclass(frozen=True)
@@ -144,7 +154,8 @@ class ParameterLayout:
         for score in range(len(self.scores)):
             parts.append(self.lift(features, score))
             names += [self._of(f"point {i + 1}", score) for i in range(len(features))]
-        return self.named(names, np.concatenate(parts))
+        found = self.named(names, np.concatenate(parts))
+        return replace(found, target=found.target + AT_POINTS)
 
     def _features(self, points: Any) -> Array:
         """Points as the model sees them: mapped and clipped."""

@@ -20,6 +20,7 @@ coordinate of the fit's noise. Everything here is post-processing of released an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -53,6 +54,7 @@ class Caution:
     trace_known: bool = True  # whether the second moment's trace is far above its noise
     lowered: float = 1.5  # standard deviations taken off eigenvalues that may be none at all
     jointly: bool = False  # those of all such eigenvalues together, or of one alone
+    across: bool = True  # whether what noise across a direction adds is taken off again
 
 
 #: Of a log-likelihood Hessian and second moment are equal where the model is right (Fisher). Along
@@ -63,7 +65,13 @@ HINGE = Caution(agreement=1.0, clear=6.0, clear_sds=2.5, power=-1.0)
 #: Of a residual they have nothing to do with each other: gradients are as small as residuals are,
 #: relative to the declared bounds, so their second moment may be far below its noise.
 RESIDUAL = Caution(
-    agreement=1.0, clear=2.0, clear_sds=3.0, power=1.0, trace_known=False, jointly=True
+    agreement=1.0,
+    clear=2.0,
+    clear_sds=3.0,
+    power=1.0,
+    trace_known=False,
+    jointly=True,
+    across=False,
 )
 #: multiples of the golden ratio's fraction: ranks for a second number that go with no first
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0
@@ -128,9 +136,23 @@ class Uncertainty:
 
     def _noise_along(self, through: Array, directions: Array) -> Array:
         """Variance of the fit's noise along each direction, in coordinates' variances: (k, q)."""
-        source = through / self.n if self.noise.in_objective else directions[None]
-        found = self.noise.main.relative_variance(source)
-        return np.broadcast_to(found, through.shape[:-1])
+        law = self.noise.main.relative_variance
+        if not self.noise.in_objective:
+            return np.broadcast_to(law(directions[None]), through.shape[:-1])
+        return self._without_added(lambda v: np.asarray(law(v / self.n)), through)
+
+    def _without_added(self, form: Callable[[Array], Array], through: Array) -> Array:
+        """A quadratic form of ``H^-1 a`` without what errors across ``H^-1 a`` added to it.
+
+        Errors along it are as often of one sign as of the other, and the weights are for them.
+        Those across it, one for each other direction, add their squares: once by the noise in the
+        released matrix and once by the draw, whose two signs tell how much one of them adds. Where
+        eigenvalues are within their noise nothing is taken off, and never more than half.
+        """
+        found = form(through)
+        if self.plausible.within_noise or not self.caution.across:
+            return found
+        return np.asarray(found - np.minimum(2.0 * form(across(through)), np.abs(found) / 2.0))
 
     def _alike(self, through: Array) -> Array:
         """The Hessian of the loss at the trace of the second moment."""
@@ -163,7 +185,8 @@ class Uncertainty:
         mean at ``theta0`` is ``-Lam theta0``; its square is taken off.
         """
         alike = self._alike(through)
-        difference = _quadratic(self.released.covariance, through) - alike
+        second = self._without_added(lambda v: _quadratic(self.released.covariance, v), through)
+        difference = second - alike
         noise = self.released.covariance_sd * (through**2).sum(axis=-1)
         caution = self.caution
         prior = np.maximum(
@@ -172,6 +195,15 @@ class Uncertainty:
         kept = prior / np.maximum(prior + noise**2, 1e-300)
         mean = self.regularization * (through @ self.theta)
         return alike + difference * kept - mean**2, np.sqrt(kept) * noise
+
+
+def across(through: Array) -> Array:
+    """Half the difference of each pair of draws with both signs, across their middle: (k, q, p)."""
+    first, second = np.split(through, 2)
+    middle, half = (first + second) / 2.0, (first - second) / 2.0
+    shares = (half * middle).sum(axis=-1) / np.maximum((middle**2).sum(axis=-1), 1e-300)
+    found = half - shares[..., None] * middle
+    return np.concatenate([found, found])
 
 
 def floored(matrix: Array, least: float) -> Array:
@@ -208,6 +240,10 @@ class WiderUncertainty(Uncertainty):
         """The centered covariance with eigenvalues at least ``Lam``."""
         center = self.regularization * self.theta
         return floored(self.released.covariance - np.outer(center, center), self.regularization)
+
+    def _without_added(self, form: Callable[[Array], Array], through: Array) -> Array:
+        """As it is."""
+        return form(through)
 
     def parts(self, directions: Array) -> Parts:
         """One law: the released matrices count as exact."""

@@ -244,7 +244,7 @@ def test_the_table_is_the_same_in_text_html_and_latex(both: Any) -> None:
         for number in numbers:
             assert number in text
             assert f">{number}<" in page
-            assert f" {number} " in latex
+            assert f" {number.replace('-', '$-$', 1)} " in latex
     assert latex.count(r"\\") == len(found) + 1
     assert latex.count("{") == latex.count("}")
 
@@ -255,6 +255,32 @@ def test_latex_takes_any_name(both: Any) -> None:
     line = replace(found, named=named).to_latex().splitlines()[5]
     assert line.startswith(r"a\_b \& 50 \% \{\$x\textasciicircum{}2\$\} \textbackslash{}")
     assert line.count("&") - line.count(r"\&") == 6
+
+
+@pytest.mark.parametrize("name", ["[a]", "*a"])
+def test_latex_takes_no_name_for_an_argument(both: Any, name: str) -> None:
+    """A line's end looks for a star and a bracket behind it, whatever is between."""
+    named = replace(both[1].named, names=(name, *both[1].named.names[1:]))
+    assert replace(both[1], named=named).to_latex().splitlines()[5].startswith("{}" + name)
+
+
+def test_joint_intervals_have_no_single_tails(both: Any) -> None:
+    """What they are about is told, and the heads are no percentages of one interval's tails."""
+    for shown in (str(both[1].together()), both[1].together().to_latex()):
+        assert "[lower" in shown
+        assert "2.5" not in shown.split("rows, regularization")[0].split("estimate")[1][:60]
+        assert "changes of the log-odds of" in " ".join(shown.split())
+        assert "all at once" in " ".join(shown.split())
+
+
+def test_decision_values_are_no_changes(both: Any, tmp_path: Path) -> None:
+    shown = both[1].decision(np.zeros((1, both[1].layout.inputs)))
+    shown.save(tmp_path / "points.json")
+    for found in (shown, load_intervals(tmp_path / "points.json")):
+        told = " ".join(str(found).split())
+        assert "intervals for the log-odds of" in told
+        assert "at each point" in told
+        assert "changes of" not in told
 
 
 def test_numbers_that_noise_decides_are_named() -> None:

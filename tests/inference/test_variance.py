@@ -18,6 +18,7 @@ from privet.inference.uncertainty import (
     FitNoise,
     Uncertainty,
     WiderUncertainty,
+    across,
     floored,
 )
 from privet.losses import Logistic
@@ -239,3 +240,47 @@ def test_noise_of_the_hessian_is_drawn_at_its_own_size() -> None:
     assert draws.shape == (4000, 2, 2)
     assert draws[:, 0, 0].std() == pytest.approx(released.hessian_sd, rel=0.15)
     assert draws[:, 0, 1].std() == pytest.approx(released.hessian_sd / np.sqrt(2.0), rel=0.15)
+
+
+# -- what noise across a direction adds ------------------------------------------------------------
+
+
+def test_across_is_what_two_signs_differ_by_beside_their_middle() -> None:
+    rng = np.random.default_rng(3)
+    middle, half = rng.normal(size=(4, 3, 5)), rng.normal(size=(4, 3, 5))
+    found = across(np.concatenate([middle + half, middle - half]))
+    np.testing.assert_array_equal(found[:4], found[4:])
+    np.testing.assert_allclose((found[:4] * middle).sum(axis=-1), 0.0, atol=1e-12)
+    left = half - found[:4]  # along the middle: the cross products with it vanish
+    shares = (left * middle).sum(axis=-1) / (middle**2).sum(axis=-1)
+    np.testing.assert_allclose(left, shares[..., None] * middle, atol=1e-12)
+
+
+def test_squares_of_errors_across_are_taken_off_twice() -> None:
+    """Errors of both signs across ``v``: the mean of the form is then as much below as above."""
+    about = uncertainty()
+    v, d = np.array([2.0, 0.0]), np.array([0.0, 0.3])
+    pair = np.array([[v + d], [v - d]])
+    found = about._without_added(lambda u: ((u @ M) * u).sum(axis=-1), pair)
+    assert found.mean() == pytest.approx(v @ M @ v - d @ M @ d, rel=1e-12)
+    half = about._without_added(lambda u: (u**2).sum(axis=-1), np.array([[v + 3 * d], [v - 9 * d]]))
+    assert (half >= 0.5 * np.array([[4.81], [11.29]]) - 1e-12).all()
+
+
+def test_only_clear_curvature_and_more_than_one_direction_lose_what_was_added() -> None:
+    kept = replace(HINGE, across=False)
+    clear = uncertainty(0.002)
+    assert clear.plausible.within_noise == 0
+    assert (clear.parts(UNIT).normal < replace(clear, caution=kept).parts(UNIT).normal).all()
+    assert (clear.parts(UNIT).spread < replace(clear, caution=kept).parts(UNIT).spread).all()
+    hidden = uncertainty(0.2)
+    assert hidden.plausible.within_noise > 0
+    single = Uncertainty(
+        THETA[:1], NoisyMatrices(H[:1, :1], M[:1, :1], Weighing(2.0, 1.0), GaussianNoise(0.01, 2)),
+        LAM, N, FitNoise("objective", GaussianNoise(3.0, 1), 0.0), 7,
+    )  # fmt: skip
+    for same, unit in ((hidden, UNIT), (single, np.eye(1))):
+        with_it, without = same.parts(unit), replace(same, caution=kept).parts(unit)
+        np.testing.assert_allclose(with_it.normal, without.normal, rtol=1e-12)
+        np.testing.assert_allclose(with_it.spread, without.spread, rtol=1e-12)
+    assert not RESIDUAL.across
