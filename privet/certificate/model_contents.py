@@ -21,7 +21,7 @@ from privet.certificate.verdicts import Number, Undecided, agreed, fact
 MINIMIZERS = ("output", "objective")
 #: The mechanisms of each model.
 MECHANISMS: dict[str, tuple[str, ...]] = {
-    "LogisticRegression": (*MINIMIZERS, "gradient"),
+    "LogisticRegression": (*MINIMIZERS, "gradient", "means"),
     "LinearSVC": (*MINIMIZERS, "gradient"),
     "KernelLogisticRegression": MINIMIZERS,
     "KernelSVC": MINIMIZERS,
@@ -36,6 +36,7 @@ WORDS = {
     "statistics": "noisy second moments",
     "output": "output perturbation",
     "gradient": "private gradient descent",
+    "means": "noisy class means",
 }
 #: A Poisson regression starts from this share of the largest rate.
 START = 0.25
