@@ -23,7 +23,12 @@ from privet.audit.attacks import Finding, surprise
 from privet.audit.battery import clipping_finding
 from privet.audit.domain_attack import vertices
 from privet.audit.replay import Data, MakeRows, door, random_neighbors, random_table
-from privet.audit.samplers import check_noise
+from privet.audit.samplers import (
+    check_independence,
+    check_noise,
+    check_radius,
+    check_scale,
+)
 from privet.domain import Domain
 from privet.mechanisms import ClassMeans
 from privet.mechanisms.means import MeansDesign, completed
@@ -128,9 +133,12 @@ def _noise(mechanism: ClassMeans, design: MeansDesign, draws: int, seed: int) ->
     many = mechanism.noisy_sums(rows, design, InsecureSeed(seed), draws) - exact
     some = range(max(draws // 16, 100))
     singly = np.array([mechanism.noisy_sums(rows, design, source)[0] for _ in some]) - exact
+    singly = singly.reshape(len(singly), -1)
+    # mean squares of few draws with heavy tails are no normal scores: sizes are tested exactly
+    exactly = (check_scale, check_radius, check_independence)
     return [
         *check_noise(claimed, many.reshape(len(many), -1)),
-        *check_noise(claimed, singly.reshape(len(singly), -1), "one by one: "),
+        *(check(claimed, singly, "one by one: ") for check in exactly),
         _classes_apart(many),
     ]
 

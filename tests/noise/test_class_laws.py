@@ -22,7 +22,7 @@ every_law = pytest.mark.parametrize("law", LAWS, ids=name_of)
 SIGMAS = 5.6
 
 
-def draws(law: ClassWise, count: int = 8000) -> Array:
+def draws(law: ClassWise, count: int = 10_000) -> Array:
     return law.sample(SystemRandomness(), count)
 
 
