@@ -305,7 +305,8 @@ epsilon .1, .5, 1 and 4; those for class means (many classes, pure epsilon) also
 [class means](class_means.md), the others on no tables but these. Each many-class table with
 numbers left out in turn, the rest choose a limit for class means between `.045` and `.078` (`.05`
 is taken), and without Covertype `.041`, which costs Covertype .019 at epsilon 1. The limits for
-knots are those that four draws of Adult, KDD99, breast cancer and the made table of 700 numbers choose
+knots are those that four draws of Adult, KDD99, breast cancer and the made table of 700 numbers
+choose
 **without Covertype**, the table they help most (`.015` and `.0075`, on a grid); each of the other
 three left out in turn, Covertype kept in, the rest choose `.035` and `.01` or `.015`, and the one
 left out changes by -.004 (Adult), 0 (breast cancer), +.002 (KDD99) and +.001 (made).

@@ -10,11 +10,12 @@ takes ``x`` out of one sum and puts ``x'`` into one, so the sums move by at most
     2      adding up the gauges of the hull of a declared domain, for rows of the domain
 
 and noise of density ``exp(-(|b_1| + ... + |b_C|)/scale)`` with ``scale = S/eps`` hides that.
-There is no minimizer, no Jacobian and no regularization: where noise is large this is a half of
-the noise in the objective or less. The sums know nothing of how columns move together, which the
-minimum of an objective does, so where noise is small that is better. ``S`` is widened by what the
-computed sums can lose to rounding. The scores (``class_rule.py``) are computed from noisy sums and
-public numbers. Proof: ``means.proof.md``.
+There is no minimizer, no Jacobian and no regularization. On the tables that were measured the noise
+is 0.3 to 0.5 of that in the objective for rows of a domain, 0.5 to 0.8 for rows at norm 1. The
+sums know nothing of how columns move together, which the minimum of an objective does, so where
+noise is small that is better. ``S`` is widened by what the computed sums can lose to rounding. The
+scores (``class_rule.py``) are computed from noisy sums and public numbers. Proof:
+``means.proof.md``.
 """
 
 from __future__ import annotations

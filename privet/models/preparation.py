@@ -11,7 +11,7 @@ bend. Gaussian noise that is large beside what all rows can pull goes onto clipp
 (``mechanism="auto"``): a clip costs less than the largest gradient, and there is no floor of the
 regularization; where noise is small the exact minimum is better. With more than two classes and
 pure noise that is large beside what all rows can pull, sums of each class are released instead
-(``mechanism="means"``), whose noise is half as large or less. Measured in ``reproduce/rivals.md``.
+(``mechanism="means"``), whose noise is smaller. Measured in ``reproduce/rivals.md``.
 """
 
 from __future__ import annotations

@@ -69,6 +69,9 @@ def test_cells_that_others_give_are_not_read() -> None:
     spoilt = sums.copy()
     spoilt[:, -1] += 17.0
     np.testing.assert_array_equal(completed(spoilt, GROUPS), completed(sums, GROUPS))
+    rows = rows_of(made, x, np.arange(len(x)) % 3)
+    released = made.noisy_sums(rows, made.design(rows.n, rows.m), InsecureSeed(8), 3)
+    np.testing.assert_array_equal(released, completed(released, GROUPS))  # nor in a release
     for free in range(GROUPS.columns - 1):
         spoilt = sums.copy()
         spoilt[:, free] += 17.0
