@@ -47,6 +47,7 @@ def test_class_means_are_for_many_classes(people: Path, tmp_path: Path) -> None:
     asked = (tmp_path / "things.csv", "--schema", tmp_path / "schema.toml", "--epsilon", "1")
     done = run("train", *asked, "--out", tmp_path / "m.privet")
     assert done.exit_code == 0, done.output
+    assert "from noisy sums of each class" in " ".join(done.output.split())
     told = " ".join(run("statement", tmp_path / "m.privet").output.split())
     assert "noisy class means with spherical Laplace noise" in told
     assert run("verify", tmp_path / "m.privet").exit_code == 0
