@@ -36,7 +36,7 @@ from privet.audit.replay import (
 )
 from privet.audit.samplers import check_noise, recovered_noise, release_many, release_singly
 from privet.errors import InfeasibleBudget, quietly
-from privet.mechanisms import Design, Mechanism
+from privet.mechanisms import Design, Mechanism, Trainer
 from privet.privacy.curves import Curve, GaussianCurve
 from privet.privacy.jacobian import JacobianCurve
 from privet.rows import checked_rows
@@ -213,9 +213,7 @@ def fresh_findings(mechanism: Mechanism, design: Design, seed: int) -> list[Find
     return findings
 
 
-def clipping_finding(
-    mechanism: Mechanism, n: int, m: int, seed: int, make_rows: MakeRows
-) -> Finding:
+def clipping_finding(mechanism: Trainer, n: int, m: int, seed: int, make_rows: MakeRows) -> Finding:
     """No row enters with a norm above the bound, or outside of the domain."""
     rng = np.random.default_rng(seed)
     x, y = random_table(rng, mechanism.loss, 5.0 * mechanism.norm_bound, n, m)

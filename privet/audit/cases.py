@@ -26,7 +26,7 @@ from privet.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 
 #: A number and a category: the smallest domain in which product, hull and sphere differ.
 DOMAIN = Domain((Box(1, 0.5), OneHot(2, 0.5)))
-SHAPED = ("product", "hull", "class product")
+SHAPED = ("product", "hull", "class product", "class hull")
 LOSSES: tuple[Loss, ...] = (
     Logistic(),
     HuberHinge(),
@@ -37,7 +37,13 @@ LOSSES: tuple[Loss, ...] = (
     PoissonRate(),
 )
 BUDGETS: tuple[tuple[Budget, tuple[str, ...]], ...] = (
-    (PureDP(1.0), ("laplace", "product", "hull", "matrix laplace", "class product")),
+    (
+        PureDP(1.0),
+        (
+            *("laplace", "product", "hull", "matrix laplace", "class product"),
+            *("class laplace", "class hull"),
+        ),
+    ),
     (ZCDP(0.5), ("laplace", "gaussian")),
     (ApproxDP(1.0, 1e-6), ("laplace", "gaussian")),
     (GDP(1.0), ("laplace", "gaussian")),
@@ -47,7 +53,8 @@ FITTED: dict[str, type[Trainer]] = {
     name: kind for name, kind in sorted(RELEASES.items()) if issubclass(kind, Trainer)
 }
 #: The losses of a quick audit: those of the models, and what a mechanism of its own is for.
-QUICK, QUICK_OF = ("logistic", "huber"), {"statistics": ("huber_residual",)}
+QUICK = ("logistic", "huber")
+QUICK_OF = {"statistics": ("huber_residual",), "means": ("softmax",)}
 
 
 @dataclass(frozen=True)

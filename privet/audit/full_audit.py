@@ -25,12 +25,20 @@ from privet.audit.cases import AuditCase, audit_cases
 from privet.audit.descent_replay import audit_descent
 from privet.audit.doors import BOXES, EPSILON, through_fit, through_many_draws
 from privet.audit.exact import Worst, worst_loss
+from privet.audit.means_replay import audit_means
 from privet.audit.measure_replay import replayed_evaluation, replayed_intervals, replayed_moments
 from privet.audit.precision import precision_findings, process_finding
 from privet.audit.release_replay import MODELS, SEARCHES, replayed_model, replayed_search
 from privet.audit.statistics_replay import audit_statistics, unsolved
 from privet.errors import DeclarationError, quietly
-from privet.mechanisms import Design, GradientDescent, Mechanism, RidgeStatistics, Trainer
+from privet.mechanisms import (
+    ClassMeans,
+    Design,
+    GradientDescent,
+    Mechanism,
+    RidgeStatistics,
+    Trainer,
+)
 
 #: checks of the battery that compare an exact divergence with the budget
 EXACT = ("exact loss", "profile", "Renyi", "transcript")
@@ -177,7 +185,7 @@ def subjects() -> list[str]:
     """What can be audited by name: mechanisms, and models."""
     mechanisms = dict.fromkeys(case.mechanism.name for case in audit_cases())
     models = dict.fromkeys(name.partition(",")[0] for name in (*MODELS, *SEARCHES))
-    return ["all", *mechanisms, *models, *REPLAYS]
+    return list(dict.fromkeys(["all", *mechanisms, *models, *REPLAYS]))  # "means" are of both
 
 
 def run_audit(
@@ -222,6 +230,9 @@ def _audited(mechanism: Trainer, effort: Effort) -> tuple[list[Finding], list[Fi
     if isinstance(mechanism, GradientDescent):
         with quietly():
             return audit_descent(mechanism, draws=effort.draws), []
+    if isinstance(mechanism, ClassMeans):
+        found = audit_means(mechanism, draws=effort.draws)
+        return found, precision_findings(mechanism, effort.bits)
     raise TypeError(f"No attack is known on {mechanism.name!r}: add one to privet/audit.")
 
 

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -22,9 +23,9 @@ from privet._types import Array
 from privet.audit.attacks import Finding, surprise
 from privet.audit.replay import door
 from privet.errors import quietly
-from privet.mechanisms import Mechanism
+from privet.mechanisms import ClassMeans, Mechanism
 from privet.randomness import source
-from privet.rows import checked_rows
+from privet.rows import Rows, checked_rows
 
 ROWS, BITS = 20, 6
 EACH = 50  # numbers for each pattern of bits, so that the test's probabilities hold
@@ -32,7 +33,7 @@ EACH = 50  # numbers for each pattern of bits, so that the test's probabilities 
 FAMILY = str(Path(__file__).with_name("process_family.py"))
 
 
-def precision_findings(mechanism: Mechanism, draws: int) -> list[Finding]:
+def precision_findings(mechanism: Mechanism | ClassMeans, draws: int) -> list[Finding]:
     """Grid and last bits of a mechanism's releases from two neighbors."""
     columns = 2 if mechanism.domain is None else mechanism.domain.columns
     with quietly():
@@ -42,11 +43,18 @@ def precision_findings(mechanism: Mechanism, draws: int) -> list[Finding]:
             x = np.zeros((ROWS, columns))
             x[0, 0] = sign * mechanism.norm_bound
             rows = checked_rows(x, mechanism.loss.targets(np.zeros(ROWS, int)), **door(mechanism))
-            released = mechanism.perturb_many(rows, design, source(None), draws)
+            released = _released(mechanism, rows, design, draws)
             sides.append(np.ldexp(released, -design.exponent))
     off = sum(int((side != np.rint(side)).sum()) for side in sides)
     told = "Released numbers that are not on the public grid."
     return [Finding("grid", float(off), 0.0, told), _last_bits(*sides)]
+
+
+def _released(mechanism: Mechanism | ClassMeans, rows: Rows, design: Any, draws: int) -> Array:
+    """What is rounded to the grid: the parameters, or the sums that they are computed from."""
+    if isinstance(mechanism, ClassMeans):
+        return mechanism.noisy_sums(rows, design, source(None), draws)
+    return mechanism.perturb_many(rows, design, source(None), draws)
 
 
 def _last_bits(first: Array, second: Array) -> Finding:

@@ -19,7 +19,7 @@ from privet._types import Array
 from privet.audit.attacks import Labels, WeightedTable, allows_opposite_rows, minimizers
 from privet.audit.exact import worst_loss
 from privet.losses import Loss
-from privet.mechanisms import Design, Mechanism
+from privet.mechanisms import Design, Mechanism, Trainer
 from privet.minimize import minimize, rounding_floor
 from privet.privacy.curves import GaussianCurve
 from privet.randomness import InsecureSeed
@@ -42,7 +42,7 @@ def replay_distance(
     return float(np.linalg.norm(ends[0] - ends[1]))
 
 
-def door(declared: Mechanism | Design) -> dict[str, Any]:
+def door(declared: Trainer | Design) -> dict[str, Any]:
     """What rows are checked by: a norm bound, and the domain where there is one."""
     bound = declared.risk.norm_bound if isinstance(declared, Design) else declared.norm_bound
     if declared.domain is None:

@@ -31,6 +31,7 @@ CURVES_OF: dict[str, dict[str, tuple[Kinds, ...]]] = {
     },
     "gradient": {"gaussian": (GAUSSIAN,)},
     "statistics": ONE_QUERY,
+    "means": {"class laplace": (PURE,), "class hull": (PURE,)},
     "histogram": ONE_QUERY,
     "moments": ONE_QUERY,  # as many times as there are rounds
     "matrix": {**ONE_QUERY, "cone laplace": (PURE,)},

@@ -78,6 +78,7 @@ CONSTANTS: dict[str, Shape] = {
     "objective": FIT,
     "statistics": FIT,
     "gradient": _record("steps step clip radius center_norm"),
+    "means": {},
     "sparse_vector": _record("epochs answer_scale"),
     "distinguishing": _record("rounds point_epsilon"),
     "matrix": _record("norm_bound", loss=LOSS),

@@ -22,7 +22,7 @@ MINIMIZERS = ("output", "objective")
 TRAINERS = (*MINIMIZERS, "gradient")
 #: The mechanisms of each model.
 MECHANISMS: dict[str, tuple[str, ...]] = {
-    "LogisticRegression": TRAINERS,
+    "LogisticRegression": (*TRAINERS, "means"),
     "LinearSVC": TRAINERS,
     "KernelLogisticRegression": MINIMIZERS,
     "KernelSVC": MINIMIZERS,
@@ -38,6 +38,7 @@ WORDS = {
     "statistics": "noisy second moments",
     "output": "output perturbation",
     "gradient": "private gradient descent",
+    "means": "noisy class means",
 }
 #: A Poisson regression starts from this share of the largest rate.
 START = 0.25

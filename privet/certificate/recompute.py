@@ -11,6 +11,7 @@ from typing import Any
 
 from privet.certificate.accounted import checks
 from privet.certificate.balls import ball, precision
+from privet.certificate.class_numbers import class_numbers
 from privet.certificate.compositions import composition
 from privet.certificate.declared_rows import declared_rows
 from privet.certificate.descent_numbers import descent_numbers
@@ -195,6 +196,14 @@ def _descent(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     )
 
 
+def _means(facts: FileFacts, part: FilePart) -> Iterator[Number]:
+    """Noisy sums by class; the scores computed from them are post-processing."""
+    rows = declared_rows(facts)
+    return class_numbers(
+        FitFacts(part.name, part.event, rows, facts.parameters, part.grid, facts.constants)
+    )
+
+
 def _statistics(facts: FileFacts, part: FilePart) -> Iterator[Number]:
     """Noisy second moments of rows and target; what is solved from them is post-processing."""
     columns = declared_rows(facts).columns
@@ -253,6 +262,7 @@ RELEASES: dict[str, Callable[[FileFacts, FilePart], Iterator[Number]]] = {
     "objective": _fit,
     "gradient": _descent,
     "statistics": _statistics,
+    "means": _means,
     "histogram": _histogram,
     "moments": _moments,
     "matrix": _matrix,

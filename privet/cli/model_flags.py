@@ -17,10 +17,11 @@ class NoiseFlags:
     """Where the noise goes, and how much the fit is regularized."""
 
     mechanism: Annotated[
-        Literal["objective", "output", "gradient", "statistics"] | None,
+        Literal["objective", "output", "gradient", "means", "statistics"] | None,
         typer.Option(
             help="Noise in the objective, on the minimizer (less accurate), on the clipped "
-            "gradients of a descent (linear models; with --delta, --rho or --mu), or in "
+            "gradients of a descent (linear models; with --delta, --rho or --mu), in the "
+            "sums of each class (model logistic, more than two classes, without --delta), or in "
             "the second moments (model linear); default: the model's own choice."
         ),
     ] = None

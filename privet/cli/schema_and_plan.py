@@ -278,10 +278,11 @@ def _needed(found: Any, error: float) -> dict[str, Any]:
     }
 
 
-#: Plans know no descent: its error is not that of a minimum.
-DESCENT = (
-    "privet train would take private gradient descent here, of which there is no plan. What "
-    "follows is for --mechanism objective, which is less accurate with this much noise.\n"
+#: Plans are of minima: the error of a descent and of class means is not that of one.
+UNPLANNED = {"gradient": "private gradient descent", "means": "noisy class means"}
+INSTEAD = (
+    "privet train would take {taken} here, of which there is no plan. What follows is for "
+    "--mechanism objective, which is less accurate with this much noise.\n"
 )
 
 
@@ -305,8 +306,9 @@ def _planned(
     declared = Schema.from_toml(schema)
     unfitted = for_schema(model.unfitted(declared.classes or (), **options), declared)
     unfitted = prepared_for(unfitted, rows, declared.width)
-    if options.get("mechanism") is None and getattr(unfitted, "mechanism", "") == "gradient":
-        typer.echo(DESCENT, err=True)
+    taken = UNPLANNED.get(getattr(unfitted, "mechanism", ""))
+    if options.get("mechanism") is None and taken is not None:
+        typer.echo(INSTEAD.format(taken=taken), err=True)
         unfitted.set_params(mechanism="objective")
     return make(unfitted, n=rows, d=declared.width), declared.group_size
 

@@ -205,6 +205,8 @@ PREPARED = {
     "intervals",
 }
 
+MEANS = "from noisy sums of each class, for accuracy; --standardize none where you want intervals"
+
 
 def show_released(
     model: PrivateLinearClassifier, out: Path, seconds: float | None, *, json: bool
@@ -234,6 +236,8 @@ def show_released(
     ]
     if model.standardize in ("unit", "whiten"):
         lines.append(("Columns", PREPARED[model.standardize]))
+    if model.mechanism == "means":
+        lines.append(("Scores", MEANS))
     if seconds is not None:
         most = "" if memory is None else f", at most {memory / 2**20:,.0f} MB of memory"
         lines.append(("Time", f"{seconds:.1f} s{most}"))

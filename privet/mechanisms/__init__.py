@@ -5,6 +5,7 @@ from privet.mechanisms.distinguishing import Distinguishing
 from privet.mechanisms.function import FunctionRelease
 from privet.mechanisms.gradient import GradientDescent
 from privet.mechanisms.matrix import SecondMoments
+from privet.mechanisms.means import ClassMeans
 from privet.mechanisms.moments import PrivateMean
 from privet.mechanisms.objective import ObjectivePerturbation
 from privet.mechanisms.output import OutputPerturbation
@@ -30,6 +31,7 @@ _RELEASES: tuple[type[Release], ...] = (
     ObjectivePerturbation,
     GradientDescent,
     RidgeStatistics,
+    ClassMeans,
     Histogram,
     PrivateMean,
     Selection,
@@ -48,6 +50,7 @@ __all__ = [
     "MECHANISMS",
     "RELEASES",
     "TRAINERS",
+    "ClassMeans",
     "Design",
     "Draw",
     "GradientDescent",

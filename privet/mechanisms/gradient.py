@@ -217,6 +217,9 @@ def clipped_gradients(
     """
     slopes = risk.loss.gradient(block.scores(point.reshape(risk.loss.scores, -1)), y)
     if clip < risk.row_gradient:
-        norms = np.linalg.norm(slopes, axis=1) * block.lengths()
-        slopes = slopes * (clip / np.maximum(norms, clip))[:, None]
+        # one score: its size is its norm, at a third of the time
+        sizes = np.abs(slopes[:, 0]) if slopes.shape[1] == 1 else np.linalg.norm(slopes, axis=1)
+        norms = sizes * block.lengths()
+        np.maximum(norms, clip, out=norms)
+        slopes = slopes * np.divide(clip, norms, out=norms)[:, None]
     return (block.pull(slopes).ravel(),)

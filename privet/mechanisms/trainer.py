@@ -22,7 +22,7 @@ from privet.losses import Loss
 from privet.mechanisms.release import Draw, Release, ReleaseDesign, draw, grid_draw
 from privet.noise import Noise
 from privet.privacy import Budget, FitEvent
-from privet.privacy.kinds import GradientEvent
+from privet.privacy.kinds import GradientEvent, MeansEvent
 from privet.randomness import Randomness, source
 from privet.risk import RegularizedRisk
 from privet.rows import Rows
@@ -37,8 +37,12 @@ NoiseChoice = Literal[
     "hull",
     "matrix laplace",
     "class product",
+    "class laplace",
+    "class hull",
 ]
 KINDS = ("laplace", "gaussian")
+#: laws of sums by class, which no minimizer has
+OF_SUMS = ("class laplace", "class hull")
 #: Scores this large are certain of their class, whatever the row.
 LONGEST_CENTER = 1e6
 #: What ``noise=`` may ask for: by name, or "domain", the best of those that a domain shapes.
@@ -48,7 +52,7 @@ CHOICES = get_args(NoiseChoice)
 class VectorDesign(ReleaseDesign):
     """The design of a released parameter vector."""
 
-    event: FitEvent | GradientEvent
+    event: FitEvent | GradientEvent | MeansEvent
 
     @property
     @abstractmethod
@@ -116,7 +120,7 @@ class ReleasedVector:
     """A released vector with the event that covers it and the words for its arithmetic."""
 
     value: Array
-    event: FitEvent | GradientEvent
+    event: FitEvent | GradientEvent | MeansEvent
     numerics: str
 
 
@@ -217,6 +221,10 @@ class Mechanism(Trainer):
             return (self.noise,)
         if self.noise == "sphere":
             return ("laplace",)
+        if self.noise in OF_SUMS:
+            raise DeclarationError(
+                f"noise={self.noise!r} is that of mechanism='means'. Use noise='auto'."
+            )
         found = tuple(kind for kind in self.shaped if self.noise in (kind, "domain"))
         if not found or (self.noise == "domain" and self.domain is None):
             raise DeclarationError(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from privet._types import Array
 from privet.ledger import Ledger
 from privet.losses import Logistic, Loss, Softmax
-from privet.mechanisms import TRAINERS
+from privet.mechanisms import TRAINERS, ClassMeans
 from privet.mechanisms.trainer import NoiseChoice
 from privet.models.classifier import PrivateLinearClassifier, probabilities
 from privet.models.export import exported
@@ -28,12 +28,13 @@ class LogisticRegression(PrivateLinearClassifier):
     ----------
     budget : float, PureDP, ZCDP, ApproxDP or GDP, default 1.0
         What one fit may cost. A number is the epsilon of pure differential privacy.
-    mechanism : "auto", "objective", "output" or "gradient", default "auto"
-        Where the noise goes: into the objective, onto the minimizer (less accurate), or onto the
-        gradients of a descent, each row's clipped to a public norm. The last needs a budget that
-        allows Gaussian noise, and has no intervals. "auto" is "objective" for arrays; ``fit_table``
-        takes "gradient" where preparation is left to it too and Gaussian noise is large, by a
-        public rule of budget, rows and columns.
+    mechanism : "auto", "objective", "output", "gradient" or "means", default "auto"
+        Where the noise goes: into the objective, onto the minimizer (less accurate), onto the
+        gradients of a descent, each row's clipped to a public norm, or into the sums of the rows of
+        each class, from which scores are computed. A descent needs a budget that allows Gaussian
+        noise; means need pure epsilon and more than two classes; neither has intervals. "auto" is
+        "objective" for arrays; ``fit_table`` takes "gradient" or "means" where preparation is left
+        to it too and noise is large, by a public rule of budget, rows, columns and classes.
     noise : "auto", "laplace", "gaussian" or "domain", default "auto"
         The one with the least effect among those that the budget and the declarations allow:
         "laplace" is spherical, "domain" has the shape of the declared domain.
@@ -95,7 +96,7 @@ class LogisticRegression(PrivateLinearClassifier):
     classes_ : array
         The declared classes in their order; of two, scores are about the second.
     regularization_ : float
-        The total regularization that was used (public).
+        The total regularization that was used (public); 0 for class means, which have none.
     guarantee_ : Guarantee
         The promise: budget, neighbors, unit, mechanism, theorem, assumptions, numerics.
     center_, scale_ : array of shape (d,)
@@ -120,7 +121,7 @@ class LogisticRegression(PrivateLinearClassifier):
     """
 
     takes_domain: ClassVar[bool] = True
-    mechanisms: ClassVar[tuple[str, ...]] = tuple(TRAINERS)
+    mechanisms: ClassVar[tuple[str, ...]] = (*TRAINERS, ClassMeans.name)
 
     def __init__(
         self,

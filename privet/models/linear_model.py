@@ -19,7 +19,7 @@ from privet._types import Array
 from privet.errors import DeclarationError
 from privet.losses import Loss
 from privet.losses.weighted import Weighted
-from privet.mechanisms import MECHANISMS, TRAINERS, RidgeStatistics, Trainer
+from privet.mechanisms import MECHANISMS, TRAINERS, ClassMeans, RidgeStatistics, Trainer
 from privet.mechanisms.trainer import NoiseChoice, ReleasedVector
 from privet.models.featured import Standardize
 from privet.models.fit import Fit
@@ -40,6 +40,7 @@ from privet.models.standardize import (
 from privet.models.whiten import Whitening, refuse_pure
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
+from privet.privacy.kinds import regularization_of
 from privet.schema import Schema
 
 
@@ -131,7 +132,8 @@ class PrivateLinearModel(RefusesHabits, Displayed, InformedModel):
             names = ", ".join(repr(known) for known in self.mechanisms)
             raise DeclarationError(f"mechanism must be one of {names}; got {name!r}.")
         loss = self._loss(n_classes)
-        kinds: dict[str, type[Trainer]] = {**TRAINERS, RidgeStatistics.name: RidgeStatistics}
+        more = (RidgeStatistics, ClassMeans)
+        kinds: dict[str, type[Trainer]] = {**TRAINERS, **{each.name: each for each in more}}
         return kinds[name](
             loss=loss if weights is None else Weighted(loss, weights),
             budget=as_budget(self.budget) if budget is None else budget,
@@ -239,7 +241,7 @@ class PrivateLinearModel(RefusesHabits, Displayed, InformedModel):
     def _promise(self, release: ReleasedVector, fit: Fit[Any]) -> None:
         """Classes, regularization and guarantee of a release."""
         self.classes_ = fit.classes
-        self.regularization_ = release.event.regularization
+        self.regularization_ = regularization_of(release.event)
         numerics = fit.planned.stages.numerics(release.numerics, release.event.n)
         constants = fit.planned.design.constants
         told = *self._assumptions(), *told_engine(fit.table.x, fit.planned.design)

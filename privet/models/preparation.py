@@ -9,8 +9,9 @@ The least of the three is taken. ``|b|`` is the size of the fit's own noise unde
 its design: pure noise has the shape of the domain for rows as they are, which full length would
 bend. Gaussian noise that is large beside what all rows can pull goes onto clipped gradients
 (``mechanism="auto"``): a clip costs less than the largest gradient, and there is no floor of the
-regularization; where noise is small the exact minimum is better. Measured in
-``reproduce/rivals.md``.
+regularization; where noise is small the exact minimum is better. With more than two classes and
+pure noise that is large beside what all rows can pull, sums of each class are released instead
+(``mechanism="means"``), whose noise is smaller. Measured in ``reproduce/rivals.md``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, Protocol
 from sklearn.base import clone
 
 from privet.domain import Domain, OneHot, Part
+from privet.mechanisms.means import ClassMeans
 from privet.mechanisms.shaped import size_in_span
 from privet.models.featured import FULL_LENGTH, Standardize
 from privet.models.inputs import declared_classes
@@ -32,6 +34,9 @@ GAIN = 1.5
 #: Noise over rows from which on gradient descent is better than objective perturbation: with two
 #: classes, and with more.
 LARGE_NOISE = (0.005, 0.02)
+#: Pure noise over rows from which on class means are better than objective perturbation, with more
+#: than two classes: where there are numbers, and with categories alone.
+NOISE_FOR_MEANS = (0.05, 0.0125)
 #: The mean square of a number that is uniform between -1 and 1, and of its two shares of a size.
 UNIFORM, SHARED = 1.0 / 3.0, 2.0 / 3.0
 
@@ -58,6 +63,10 @@ class Preparable(Protocol):
     mechanism: str
     noise: str
     regularization: float | str
+    calibration: str | None
+    class_weight: Any
+    mechanisms: tuple[str, ...]
+    maps_rows: bool
     standardize: Standardize | None
     fit_intercept: bool
     center: Any
@@ -95,6 +104,41 @@ def mechanism_for(model: Preparable, n: int, d: int) -> str:
         return "objective"
     limit = LARGE_NOISE[len(declared_classes(model.classes)) > 2]
     return "gradient" if _noise(model, "unit", n, d) > limit * n else "objective"
+
+
+def takes_means(model: Preparable, n: int, d: int) -> bool:
+    """Whether sums by class are released: pure noise, many classes, and all of it left open."""
+    if model.mechanism != "auto":
+        return model.mechanism == ClassMeans.name
+    domain = model._domain() if ClassMeans.name in model.mechanisms else None
+    if domain is None or model.maps_rows or as_budget(model.budget).kind != "pure":
+        return False
+    left_open = model.noise == "auto" and model.regularization == "auto"
+    given = (model.calibration, model.class_weight, model.center, model.public_rows)
+    if not left_open or any(each is not None for each in given):
+        return False
+    if len(declared_classes(model.classes)) < 3:
+        return False
+    categories = all(isinstance(block, OneHot) for block in domain.blocks)
+    least = min(effects_of_noise(model, n, d).values())
+    return least > NOISE_FOR_MEANS[categories] * n
+
+
+def means_options(model: Preparable, n: int, d: int) -> dict[str, Any]:
+    """Class means of rows as they are or at full length, whichever leaves less noise."""
+    unit = {"mechanism": ClassMeans.name, "standardize": "unit", "domain": None}
+    plain = {"mechanism": ClassMeans.name, "standardize": None}
+    domain = model._domain()
+    if domain is None or not (domain.has_constant or model.fit_intercept):
+        return unit
+    longer = _noise_of_means(model, unit, n, d) * typical_length(domain)
+    return unit if longer < _noise_of_means(model, plain, n, d) else plain
+
+
+def _noise_of_means(model: Preparable, options: dict[str, Any], n: int, d: int) -> float:
+    """Its size for rows that are prepared in one way."""
+    planned = clone(model).set_params(**options).planned(n, d, declared_classes(model.classes))
+    return size_in_span(planned.design.noise, planned.mechanism.domain)
 
 
 def _noise(model: Preparable, way: Standardize | None, n: int, d: int) -> float:

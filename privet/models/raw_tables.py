@@ -25,7 +25,7 @@ from privet.ledger.charge import check_ledger, check_unit, for_persons
 from privet.models.encoder import SchemaEncoder
 from privet.models.knots import with_knots
 from privet.models.planned import Planned
-from privet.models.preparation import mechanism_for
+from privet.models.preparation import means_options, mechanism_for, takes_means
 from privet.models.row_wise import Promised, Scored, Trainable, parted
 from privet.privacy.budget import Budget, as_budget
 from privet.privacy.guarantee import Guarantee
@@ -170,6 +170,8 @@ def prepared_for(model: Any, n: int, d: int) -> Any:
     """
     if getattr(model, "standardize", None) != "auto":
         return model
+    if takes_means(model, n, d):
+        return model.set_params(**means_options(model, n, d))
     chosen = model.preparation(n, d)
     if chosen is not None and getattr(model, "takes_domain", False):
         model.set_params(domain=None)  # prepared rows are not in it any more

@@ -4,10 +4,12 @@
     domain_noise   Product, Hull: the shape of a declared domain
     matrix_noise   MatrixLaplace, ClassProduct: many classes
     cone_noise     ConeLaplace: second moments
+    class_noise    ClassLaplace, ClassHull: sums by class
 
 A law says what it is; how large it must be is the business of the mechanisms.
 """
 
+from privet.noise.class_noise import ClassHull, ClassLaplace
 from privet.noise.cone_noise import ConeLaplace
 from privet.noise.domain_noise import DomainNoise, Hull, Product
 from privet.noise.laws import (
@@ -24,6 +26,8 @@ from privet.noise.matrix_noise import ClassProduct, MatrixLaplace
 
 __all__ = [
     "NOISES",
+    "ClassHull",
+    "ClassLaplace",
     "ClassProduct",
     "ConeLaplace",
     "DomainNoise",

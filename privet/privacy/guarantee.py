@@ -28,6 +28,8 @@ NOISE = {
     "class product": "Laplace noise in the shape of the declared domain and of the classes",
     "matrix laplace": "Laplace noise in the shape that one row's change can have (matrix Laplace)",
     "cone laplace": "Laplace noise in the shape that one row's change can have (cone Laplace)",
+    "class laplace": "spherical Laplace noise in the sums of each class",
+    "class hull": "Laplace noise in the shape of the declared domain in the sums of each class",
 }
 #: mechanisms whose names do not explain themselves
 MECHANISM = {
@@ -35,6 +37,7 @@ MECHANISM = {
     "statistics": "noisy second moments",
     "output": "output perturbation",
     "gradient": "private gradient descent",
+    "means": "noisy class means",
 }
 
 

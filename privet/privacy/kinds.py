@@ -2,6 +2,7 @@
 
 FitEvent             a minimizer by output or objective perturbation, or from noisy statistics
 GradientEvent        parameters by private gradient descent
+MeansEvent           parameters from noisy sums by class
 HistogramEvent       counts                      MomentsEvent     means of columns or cells
 SelectionEvent       one of several candidates   MatrixEvent      the matrices of intervals
 FunctionEvent        a function in a kernel's space; SparseVectorEvent, ProjectionEvent,
@@ -60,6 +61,15 @@ class GradientEvent(Event):
     count_name: ClassVar[str] = "columns"
     columns: int
     regularization: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeansEvent(Event):
+    """Parameters from noisy sums of the rows of each class."""
+
+    mechanisms: ClassVar[tuple[str, ...]] = ("means",)
+    count_name: ClassVar[str] = "columns"
+    columns: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +191,7 @@ EVENTS: dict[str, type[Event]] = {
     for kind in (
         FitEvent,
         GradientEvent,
+        MeansEvent,
         HistogramEvent,
         SelectionEvent,
         MomentsEvent,

@@ -95,7 +95,11 @@ class ArrayBlock(Block):
         return np.block([[out, column[:, None]], [column[None, :], corner]])
 
     def lengths(self) -> Array:
-        """``s_i |x_i|`` with the constant."""
+        """``s_i |x_i|`` with the constant; a block that is kept between passes keeps them too."""
+        return self._lengths
+
+    @cached_property
+    def _lengths(self) -> Array:
         squares = squared_norms(self.x)
         if self.factors is not None:
             squares *= self.factors**2

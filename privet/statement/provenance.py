@@ -196,6 +196,8 @@ def _mechanism(guarantee: Guarantee) -> Fact:
     if {"steps", "clip"} <= set(guarantee.constants):
         steps, clip = guarantee.constants["steps"], guarantee.constants["clip"]
         more += say("making.mechanism.descent", steps=steps, clip=f"{clip:.6g}")
+    if any(each.mechanism == "means" for each in (event, *event.parts)):
+        more += say("making.mechanism.means")
     return fact(
         "making.mechanism",
         mechanism=guarantee.mechanism,

@@ -16,6 +16,7 @@ from tests.certificate.released import failed, save_and_recompute
 from tests.laws.releases.registry import people, quiet
 from tests.planted.bugs import PLANTED, BinarySoftmax, HalfSensitivity, NormForSquare, UnchargedGap
 from tests.planted.descent_bugs import UncountedStep
+from tests.planted.means_bugs import OneClassMoves
 from tests.planted.statistics_bugs import OneMoment
 
 
@@ -102,6 +103,12 @@ def test_a_step_that_nothing_pays_for(monkeypatch: Any, tmp_path: Path) -> None:
     ]
 
 
+def test_sums_that_one_row_moves_for_those_that_two_move(monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.setattr(linear_model, "ClassMeans", OneClassMoves)
+    model = LogisticRegression(1.0, mechanism="means")
+    assert numbers_of(model, tmp_path / "m", classes=3) == ["means: sensitivity"]
+
+
 def test_the_moments_of_one_row_for_those_of_two(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setattr(linear_model, "RidgeStatistics", OneMoment)
     model = LinearRegression(1.0, target_bounds=(0.0, 1.0), mechanism="statistics")
@@ -160,7 +167,7 @@ def test_shaped_noise_that_is_a_little_too_small(
 def test_which_planted_bugs_leave_the_file_as_it_is() -> None:
     """They are in what is drawn or computed, not in what is stated: audits find them."""
     seen_here = {"sensitivity / 2", "R for R^2", "uncharged gap", "softmax without sqrt 2"}
-    seen_here |= {"a step uncounted", "one row's moments"}
+    seen_here |= {"a step uncounted", "one row's moments", "one class moves"}
     elsewhere = {
         "noise x 0.9",
         "forgotten clip",
@@ -175,5 +182,9 @@ def test_which_planted_bugs_leave_the_file_as_it_is() -> None:
         "gradients not clipped",
         "noise of gradients x 0.9",
         "clip without the intercept",
+        "one noise for all classes",
+        "narrow blocks",
+        "class row outside the domain",
+        "seed of class means",
     }
     assert seen_here | elsewhere == set(PLANTED)

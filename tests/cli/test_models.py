@@ -34,6 +34,30 @@ def train(people: Path, folder: Path, *more: object) -> Any:
     )
 
 
+def test_class_means_are_for_many_classes(people: Path, tmp_path: Path) -> None:
+    two = train(people, tmp_path, "--mechanism", "means", "--epsilon", "1")
+    assert two.exit_code != 0
+    assert "more than two classes" in " ".join(two.output.split())
+    (tmp_path / "schema.toml").write_text(
+        'rows = "scaled"\n[label]\nname = "kind"\nclasses = ["a", "b", "c"]\n'
+        "[columns.size]\nlow = 0\nhigh = 9\n"
+    )
+    lines = (f"{'abc'[i % 3]},{3 * (i % 3)}" for i in range(90))
+    (tmp_path / "things.csv").write_text("kind,size\n" + "\n".join(lines) + "\n")
+    asked = (tmp_path / "things.csv", "--schema", tmp_path / "schema.toml", "--epsilon", "1")
+    done = run("train", *asked, "--out", tmp_path / "m.privet")
+    assert done.exit_code == 0, done.output
+    assert "from noisy sums of each class" in " ".join(done.output.split())
+    told = " ".join(run("statement", tmp_path / "m.privet").output.split())
+    assert "noisy class means with spherical Laplace noise" in told
+    assert run("verify", tmp_path / "m.privet").exit_code == 0
+    schema = ("--schema", tmp_path / "schema.toml", "--rows", "90", "--epsilon", "1")
+    assert "noisy class means here, of which there is no plan" in run("plan", *schema).output
+    refused = run("intervals", tmp_path / "m.privet", tmp_path / "things.csv", "--epsilon", "1")
+    assert refused.exit_code != 0
+    assert "no intervals" in " ".join(refused.output.split())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_of_every_kind_is_trained_and_used(people: Path, tmp_path: Path, kind: str) -> None:
     name, flags = KINDS[kind]

@@ -177,6 +177,33 @@ for _law, _loss, _power in (
         linear=False,
     )
 
+
+def class_means(made: Any, design: Any, source: Randomness, unit: float) -> tuple[Values, Times]:
+    """Scores from noisy sums, of rows that are put into the domain where there is one."""
+    table = checked_rows(
+        unit * X, made.loss.targets(CODES), norm_bound=unit, domain=made.domain or None
+    )
+    return {"f": (made.perturb(table, design, source), -1.0)}, {}
+
+
+for _law, _declared, _power in (("class laplace", None, 1.0), ("class hull", BLOCKS, 0.0)):
+    case(
+        f"means {_law}",
+        "means",
+        lambda budget, unit, seed, declared=_declared: RELEASES["means"](  # type: ignore[call-arg]
+            Softmax(3),
+            budget,
+            unit,
+            insecure_seed=seed,
+            domain=None if declared is None else declared.scaled(unit),
+        ),
+        (N, M),
+        class_means,
+        (_power,),
+        (PURE,),
+        linear=False,
+    )
+
 # -- counts, means, matrices -----------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from privet.mechanisms import RELEASES, Design, Draw, Release, ReleaseDesign
 from privet.mechanisms.function import SLACK
 from privet.mechanisms.output import DISCRETE_SLACK
 from privet.mechanisms.shaped import SHAPED
-from privet.noise import NOISES, Exponential, Gumbel, Laplace
+from privet.noise import NOISES, ClassHull, ClassLaplace, Exponential, Gumbel, Laplace
 from privet.privacy import Budget
 from privet.privacy.curves import gaussian_delta, renyi_epsilon
 from privet.privacy.kinds import EVENTS
@@ -44,6 +44,7 @@ HELPERS = {
     "kernel_minimizer",
     "shaped",
     "descent_rules",
+    "class_rule",
 }
 EACH = [(name, budget) for name, case in CASES.items() for budget in case.budgets]
 every_case = pytest.mark.parametrize(("name", "budget"), EACH, ids=str)
@@ -156,6 +157,7 @@ def test_the_release_is_the_same_in_other_units(name: str, budget: Budget, unit:
 def test_every_draw_is_of_a_law_that_is_tested() -> None:
     """Spherical laws in ``test_noise``, the others in ``tests/statistics`` and by their choices."""
     known = {*NOISES, *SHAPED, Laplace.kind, Exponential.kind, Gumbel.kind, "ball"}
+    known |= {ClassLaplace.kind, ClassHull.kind}
     assert {
         draw.kind for name, budget in EACH for draw in CASES[name].design(budget).draws
     } <= known
@@ -175,6 +177,7 @@ SENSITIVITIES = {
     "distinguishing ball": MOVED,
     "distinguishing net": MOVED,
     "moments": 2.0 * math.sqrt(M) / N,
+    "means": 2.0,  # one row out of a sum and one into a sum, of norm or gauge one
     "statistics": math.sqrt(2.0) / N,  # of rows and targets in the unit ball
     "matrix": 1.0,  # in units of its own
     "selection": 1.0,
@@ -250,6 +253,8 @@ def spent(design: ReleaseDesign, release: Release, budget: Budget, less: float =
         case "moments":
             assert len(draws) == ROUNDS
             return additive(budget, draws[0], s / scales[0], 0, len(draws))
+        case "means":
+            return s / scales[0] / budget.amount
         case "matrix" | "projection" | "statistics":
             numbers = draws[0].dimension * draws[0].count
             return additive(budget, draws[0], s / scales[0], numbers)

@@ -18,10 +18,12 @@ from privet._types import Targets
 from privet.audit.attacks import Finding
 from privet.audit.battery import audit_mechanism
 from privet.audit.descent_replay import audit_descent
+from privet.audit.means_replay import audit_means
 from privet.audit.statistics_replay import audit_statistics
 from privet.domain import Box, Domain, OneHot
 from privet.losses import HuberHinge, HuberResidual, Logistic, Softmax
 from privet.mechanisms import (
+    ClassMeans,
     Design,
     Mechanism,
     ObjectivePerturbation,
@@ -37,6 +39,7 @@ from privet.privacy import ZCDP, PureDP
 from privet.randomness import InsecureSeed, Randomness
 from privet.rows import ArrayRows, Block, Rows, checked_rows
 from tests.planted.descent_bugs import LessDescentNoise, NoClip, ShortIntercept, UncountedStep
+from tests.planted.means_bugs import NarrowBlocks, OneClassMoves, SharedNoise, UnstampedMeans
 from tests.planted.statistics_bugs import OneMoment
 
 Array = NDArray[np.float64]
@@ -269,13 +272,15 @@ class Planted:
 
     name: str
     sentence: str
-    mechanism: Mechanism | GradientDescent
+    mechanism: Mechanism | GradientDescent | ClassMeans
     make_rows: Callable[..., Rows] = checked_rows
 
     def findings(self) -> list[Finding]:
         """The checks that the bug fails."""
         if isinstance(self.mechanism, GradientDescent):
             found = audit_descent(self.mechanism, make_rows=self.make_rows)
+        elif isinstance(self.mechanism, ClassMeans):
+            found = audit_means(self.mechanism, make_rows=self.make_rows)
         elif isinstance(self.mechanism, RidgeStatistics):
             found = audit_statistics(self.mechanism, make_rows=self.make_rows)
         else:
@@ -384,6 +389,32 @@ _BUGS = (
         "one row's moments",
         "Moments of two rows are taken to differ by no more than those of one row are long.",
         OneMoment(HuberResidual(), _ONE),
+    ),
+    Planted(
+        "one class moves",
+        "A replaced row is taken to move the sums by its own length, where two rows move.",
+        OneClassMoves(Softmax(3), _ONE),
+    ),
+    Planted(
+        "one noise for all classes",
+        "The sums of all classes get the same draw.",
+        SharedNoise(Softmax(3), _ONE),
+    ),
+    Planted(
+        "narrow blocks",
+        "Noise has the shape of a domain of nine tenths of the declared sizes.",
+        NarrowBlocks(Softmax(3), _ONE, 1.0, domain=_GROUPS),
+    ),
+    Planted(
+        "class row outside the domain",
+        "Rows are clipped to the norm bound and not put into the domain.",
+        ClassMeans(Softmax(3), _ONE, 1.0, domain=_GROUPS),
+        rows_outside,
+    ),
+    Planted(
+        "seed of class means",
+        "The noise comes from a seed while the event says private.",
+        UnstampedMeans(Softmax(3), _ONE, insecure_seed=4),
     ),
 )
 

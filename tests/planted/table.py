@@ -15,7 +15,7 @@ from tests.planted.bugs import PLANTED, Planted
 HEADER = """# Planted bugs, and what finds them
 
 Each line is a deliberate mistake (`tests/planted/bugs.py`) and every check of the battery
-(`privet/audit/battery.py`; for gradient descent `descent_replay.py` beside it) that it fails. The
+(`privet/audit/battery.py`; `descent_replay.py` and `means_replay.py` beside it) that it fails. The
 real mechanisms fail none. Statistical checks say "p < 1e-6": under the claim the recovered noise
 would be that improbable. Rewrite this file with `python -m tests.planted.table
 docs/planted-bugs.md`.

@@ -31,7 +31,8 @@ MODELS: dict[str, Any] = {
     "logistic": LogisticRegression(1.0, **SEED),
     "whitened": LogisticRegression(ZCDP(0.5), standardize="whiten", **SEED),
     "svm": LinearSVC(1.0, mechanism="output", **SEED),
-    "softmax": LogisticRegression(2.0, **SEED),
+    "softmax": LogisticRegression(2.0, mechanism="objective", **SEED),
+    "class means": LogisticRegression(2.0, mechanism="means", **SEED),
     "gaussian": LargeMarginGaussian(ZCDP(1.0), covariance="diagonal", **SEED),
     "mixture": LargeMarginGaussian(
         ZCDP(1.0), covariance="diagonal", components=2, standardize="private", **SEED
@@ -48,10 +49,10 @@ MODELS: dict[str, Any] = {
 
 
 def schema_for(name: str) -> Schema:
-    """Many classes for softmax, a number for regressions, two classes for the others."""
+    """Many classes for two of them, a number for regressions, two classes for the others."""
     if "regression" in name or name == "least squares":
         return schema("commute")
-    return schema("marriage" if name == "softmax" else "income")
+    return schema("marriage" if name in ("softmax", "class means") else "income")
 
 
 @cache

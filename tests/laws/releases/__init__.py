@@ -16,6 +16,8 @@ MODULES: dict[str, str] = {
     "gradient": "logistic gradient",
     "descent_rules": "logistic gradient classes",
     "statistics": "linear statistics zcdp",
+    "means": "logistic class means",
+    "class_rule": "logistic class means domain",
     "regularization": "logistic output pure",
     "release": "logistic objective pure",
     "trainer": "logistic objective pure",

@@ -50,7 +50,7 @@ def fit(name: str, kind: Any, *attributes: str, classes: int = 2, **declared: An
             declared["classes"] = labels
         model = kind(**declared, insecure_seed=seed).fit(x, y)
         event = model.guarantee_.event
-        stages, descends = list(event.parts[1:]), declared.get("mechanism") == "gradient"
+        stages, descends = list(event.parts[1:]), declared.get("mechanism") in ("gradient", "means")
 
         def claim(_: Any) -> list[Draw]:
             planned = model.revisit(x, y).planned
@@ -108,6 +108,11 @@ fit(
 
 #: What is declared of the three columns: one number, and two that are one-hot.
 _DOMAIN = [Box(1, 0.6), OneHot(2, 0.5)]
+
+_MEANS: dict[str, Any] = {"classes": 3, "budget": PURE, "mechanism": "means"}
+fit("logistic class means", LogisticRegression, **_MEANS)
+fit("logistic class means unit", LogisticRegression, standardize="unit", **_MEANS)
+fit("logistic class means domain", LogisticRegression, domain=_DOMAIN, **_MEANS)
 
 _NUMBER: dict[str, Any] = {"target_bounds": (0, 1)}
 for _name, _budget in {"pure": PURE, "zcdp": ROOT, "mu": GDP(0.8)}.items():
