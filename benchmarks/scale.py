@@ -1,10 +1,12 @@
 """Passes over tables that are read in parts, beside the same passes over arrays in memory.
 
     python benchmarks/scale.py passes folder     5 million rows of 119 columns, one core each
+        [rows [name [kinds]]]                    so many rows, only who is so named, only these sums
     python benchmarks/scale.py growth folder     time of a pass over 1e5, 1e6 and 1e7 rows
     python benchmarks/scale.py workers folder    one worker against two
     python benchmarks/scale.py killed folder     thirty fits, in each of which a worker is killed
     python benchmarks/scale.py fit folder        one whole fit: passes, time, memory
+        [scratch]                                with encoded rows kept in that folder
 
 The folder is filled by ``scale_table.py`` where it is missing. Results are kept in ``scale.md``.
 """
@@ -42,6 +44,8 @@ RISK = RegularizedRisk(Logistic(), 1e-4, 1.0)
 
 class Seen:
     """Rows within the unit ball, with the signs that the loss takes."""
+
+    takes_packed = True
 
     def __call__(self, x: Any, codes: Any) -> Any:
         """In memory."""
@@ -89,17 +93,22 @@ def passes(folder: Path, n: int = 5_000_000, rounds: int = 5) -> None:
     those of the clock, then those of the cores, which other work on the machine disturbs less.
     """
     n = int(sys.argv[3]) if len(sys.argv) > 3 else n
+    wanted = sys.argv[4:5] or [","]  # a part of the names of who is timed beside arrays
+    kinds = sys.argv[5:] or ["gradient", "Hessian", "both"]
     write(folder, n, wide=True)
     schema = scale_schema(wide=True)
     encoded = schema.encode(stream(folder).opened())
-    codes = np.searchsorted(schema.label.classes, encoded.y)
+    codes = (encoded.y == schema.label.classes[1]).astype(np.intp)
     theta = np.zeros(schema.width)
-    streams = {
-        "arrays": None,
-        "one thread, streamed": stream(folder, workers=1),
-        "Dask, one worker, persisted": stream(folder, engine="dask", workers=1),
-        "two threads, streamed": stream(folder, workers=2),
+    more: dict[str, dict[str, Any]] = {
+        "one thread, streamed": {"workers": 1},
+        "one thread, scratch": {"workers": 1, "scratch": folder},
+        "Dask, one worker, persisted": {"workers": 1, "engine": "dask"},
+        "two threads, streamed": {"workers": 2},
+        "two threads, scratch": {"workers": 2, "scratch": folder},
     }
+    named = {name: asked for name, asked in more.items() if any(w in name for w in wanted)}
+    streams = {"arrays": None} | {name: stream(folder, **asked) for name, asked in named.items()}
     engines = {
         name: Seen()(encoded.x, codes) if raw is None else streamed(raw, schema)
         for name, raw in streams.items()
@@ -111,9 +120,12 @@ def passes(folder: Path, n: int = 5_000_000, rounds: int = 5) -> None:
     }
     clock: dict[tuple[str, str], list[float]] = {}
     cores: dict[tuple[str, str], list[float]] = {}
-    timed(engines["Dask, one worker, persisted"], *asked["gradient"])  # fills the memory
+    for name in engines:
+        if "persisted" in name or "scratch" in name:
+            timed(engines[name], *asked["gradient"])  # fills the memory, or writes the file
     for turn in range(1, rounds + 1):
-        for what, (kernel, point) in asked.items():
+        for what in kinds:
+            kernel, point = asked[what]
             for name, rows in engines.items():
                 before = worked(streams[name])
                 clock.setdefault((what, name), []).append(timed(rows, kernel, point))
@@ -122,8 +134,9 @@ def passes(folder: Path, n: int = 5_000_000, rounds: int = 5) -> None:
         for what, name in clock:
             told = []
             for found in (clock, cores):
-                second = median(found[what, name])
-                told.append(f"{second:.2f} | {second / median(found[what, 'arrays']):.2f}")
+                mine, theirs = found[what, name], found[what, "arrays"]
+                ratio = median(one / two for one, two in zip(mine, theirs, strict=True))
+                told.append(f"{median(mine):.2f} | {ratio:.2f}")
             print(f"| {what} | {name} | {' | '.join(told)} |", flush=True)
 
 
@@ -201,7 +214,8 @@ def killed(folder: Path, times: int = 30) -> None:
 
 
 def fit(folder: Path) -> None:
-    """One fit of logistic regression at epsilon 1."""
+    """One fit of logistic regression at epsilon 1; a third argument is a scratch folder."""
+    scratch = sys.argv[3] if len(sys.argv) > 3 else None
     last: list[Progress] = []
     start = time.perf_counter()
 
@@ -211,7 +225,7 @@ def fit(folder: Path) -> None:
             last.append(progress)
 
     with watched(tell):
-        fit_table(LogisticRegression(1.0), scale_schema(), folder)
+        fit_table(LogisticRegression(1.0), scale_schema(), stream(folder, scratch=scratch))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     used = time.process_time()
     print(f"{time.perf_counter() - start:,.0f} s, {used:,.0f} s of CPU, {memory:,.0f} MB at most")

@@ -205,14 +205,28 @@ class EngineFlags:
         int | None, typer.Option(help="Threads, or workers started here; default: one per core.")
     ] = None
 
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder in which threads may keep encoded rows, which are private, between "
+            "passes: several times as fast. The file has no name and is gone at the end."
+        ),
+    ] = None
+
     def table(self, data: Path) -> Any:
         """The path, or the table with who reads it."""
+        if self.scratch is not None and self.engine not in (None, "threads"):
+            raise typer.BadParameter("--scratch goes with --engine threads.")
         if self.engine in (None, "memory") and (self.scheduler or self.workers):
             raise typer.BadParameter("--scheduler and --workers go with --engine.")
-        if self.engine is None or (self.engine == "memory" and not data.is_dir()):
+        if (self.engine is None and self.scratch is None) or (
+            self.engine == "memory" and not data.is_dir()
+        ):
             return data
         if self.engine == "memory":
             raise typer.BadParameter("a folder is read in parts: leave out --engine memory.")
         from privet.rows.door import stream
 
-        return stream(data, engine=self.engine, scheduler=self.scheduler, workers=self.workers)
+        engine = self.engine or "threads"
+        at, workers, scratch = self.scheduler, self.workers, self.scratch
+        return stream(data, engine=engine, scheduler=at, workers=workers, scratch=scratch)

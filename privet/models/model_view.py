@@ -29,6 +29,7 @@ class ModelView:
     bounded: Callable[[Any, Targets], Rows]
     loss: Loss
     classes: int
+    takes_packed: bool = False
 
     @classmethod
     def of(cls, model: Any, d: int, loss: Loss, classes: int) -> ModelView:
@@ -36,7 +37,9 @@ class ModelView:
         blind = copy(model)
         for name in SECRET:
             setattr(blind, name, None)
-        return cls(blind, model._bounded(d), loss, classes)
+        bounded = model._bounded(d)
+        owner = getattr(bounded, "__self__", None)
+        return cls(blind, bounded, loss, classes, getattr(owner, "takes_packed", False))
 
     def __call__(self, x: Any, codes: Codes) -> Rows:
         """Bounded rows with what the loss is given for each."""

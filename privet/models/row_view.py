@@ -20,7 +20,9 @@ from privet.rows.ball import in_ball
 from privet.rows.chunks import Chunk
 from privet.rows.inside import in_domain
 from privet.rows.mapped import FeatureMap, MappedRows, mapped
+from privet.rows.packed_rows import PackedRows, known_inside
 from privet.rows.streamed import StreamedTable
+from privet.schema.packed import Packed
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,17 @@ class RowView:
         data = sound_sparse(data) if issparse(data) else data
         return in_domain(data, self.domain, zero_rows=self.constant is None)
 
+    @property
+    def takes_packed(self) -> bool:
+        """Whether ``rows`` takes packed rows: a map takes dense ones."""
+        return self.feature_map is None
+
     def rows(self, data: Any, targets: Targets) -> Rows:
         """Bounded rows, charged for: how many were long is told to the terminal."""
+        if isinstance(data, Packed):
+            if known_inside(data, self.bound, self.constant, self.domain):
+                return PackedRows(data, targets, self.constant)
+            data = data.dense()
         if self.feature_map is not None:
             return MappedRows(data, targets, self.feature_map, constant=self.constant)
         rows = checked_rows(

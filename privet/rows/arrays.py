@@ -171,9 +171,10 @@ class ArrayRows(Rows):
         """
         return 0 if self._factors is None else int((self._factors < 1.0 - 1e-9).sum())
 
-    def lies_in(self, table: NDArray[Any]) -> bool:
-        """Whether the rows are part of a table, and not a copy."""
-        return isinstance(self._x, np.ndarray) and np.may_share_memory(self._x, table)
+    def lies_in(self, table: Any) -> bool:
+        """Whether the rows are part of a dense table, and not a copy."""
+        both = isinstance(self._x, np.ndarray) and isinstance(table, np.ndarray)
+        return both and np.may_share_memory(self._x, table)
 
     def blocks(self, stride: int = 1) -> Iterator[tuple[Block, Targets]]:
         """Every ``stride``-th row, in views of the table (a thinned sparse table: in copies)."""

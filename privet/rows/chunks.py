@@ -23,8 +23,10 @@ from privet._types import Codes, Flags
 from privet.errors import DataError, PrivetError, quietly
 from privet.rows.arrays import MOST_BLOCK_ROWS, ArrayRows
 from privet.rows.blas import one_thread
+from privet.rows.checked import Checked
 from privet.rows.digests import fresh_key, joint
 from privet.rows.engine import Compensated, Kernel, Rows
+from privet.schema.packed import Packed, Parts, dense
 
 #: Rows of a chunk: a power of two, so that whole blocks fit in, of about this many entries.
 CHUNK_ENTRIES = 1 << 21
@@ -41,41 +43,17 @@ def chunk_rows(d: int) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-class Checked:
-    """Rows of a chunk that stays in memory as a view showed them last, checked and bounded.
-
-    Kept are rows that lie in the chunk itself, with a few numbers beside each. Nothing of it is
-    sent along with the chunk.
-    """
-
-    def __init__(self) -> None:
-        self._kept: tuple[bytes, dict[int, Rows]] = (b"", {})
-
-    def __reduce__(self) -> tuple[type[Checked], tuple[()]]:
-        return Checked, ()
-
-    def by(self, token: bytes) -> dict[int, Rows]:
-        """What the view with this token has made, by the first row; empty at first.
-
-        Whoever asks holds on to what is returned: another view's rows never come into it.
-        """
-        kept = self._kept
-        if kept[0] != token:
-            kept = self._kept = (token, {})
-        return kept[1]
-
-
 @dataclass(frozen=True)
 class Chunk:
     """Encoded rows from number ``start`` on, their labels' codes, and their groups' if asked.
 
-    A code is the label's place among the schema's classes, or the number that is to be predicted.
-    ``digest`` is of all rows of the chunk of the whole table that these rows are from. A cluster's
-    logs show arguments of tasks: no row is to be seen there.
+    Rows are packed, or dense. A code is the label's place among the schema's classes, or the number
+    that is to be predicted. ``digest`` is of all rows of the chunk of the whole table that these
+    rows are from. A cluster's logs show arguments of tasks: no row is to be seen there.
     """
 
     start: int
-    x: NDArray[Any] = field(repr=False)
+    features: Packed | NDArray[Any] = field(repr=False)
     codes: NDArray[Any] = field(repr=False)
     groups: Codes = field(repr=False)
     digest: bytes = field(default=b"", repr=False)
@@ -84,13 +62,26 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.codes)
 
+    @property
+    def parts(self) -> Parts:
+        """What packed rows and their labels are made of, as their digest sees it."""
+        assert isinstance(self.features, Packed)
+        return *self.features.parts, self.codes, self.groups
+
     def taken(self, start: int, which: slice | Flags) -> Chunk:
         """Some of the rows, now from number ``start`` on."""
-        return Chunk(start, self.x[which], self.codes[which], self.groups[which], self.digest)
+        codes, groups = self.codes[which], self.groups[which]
+        return Chunk(start, self.features[which], codes, groups, self.digest)
+
+    @property
+    def x(self) -> NDArray[Any]:
+        """Dense rows."""
+        return dense(self.features)
 
     def kept(self) -> Chunk:
-        """The same rows, copied where they are a view of a larger array."""
-        x = self.x if self.x.base is None else self.x.copy()
+        """The same rows, dense, and copied where they are a view of a larger array."""
+        view = isinstance(self.features, np.ndarray) and self.features.base is not None
+        x = self.x.copy() if view else self.x
         return Chunk(self.start, x, self.codes.copy(), self.groups.copy(), self.digest, Checked())
 
 
@@ -119,7 +110,9 @@ class HeldUnit(Unit):
 
     def __sizeof__(self) -> int:
         """Bytes of all rows: a cluster that is told less sends them to and fro between workers."""
-        return sum(each.x.nbytes + each.codes.nbytes + each.groups.nbytes for each in self.held)
+        return sum(
+            each.features.nbytes + each.codes.nbytes + each.groups.nbytes for each in self.held
+        )
 
 
 @dataclass(frozen=True)
@@ -192,9 +185,12 @@ class Choose:
 
 
 class View(Protocol):
-    """Encoded rows and the codes of their labels as an algorithm sees them."""
+    """Encoded rows and the codes of their labels as an algorithm sees them.
 
-    def __call__(self, x: NDArray[Any], codes: NDArray[Any]) -> Rows:
+    A view that has a true ``takes_packed`` is given packed rows as they are, others dense ones.
+    """
+
+    def __call__(self, x: Any, codes: NDArray[Any]) -> Rows:
         """Rows in memory, each a function of itself and of what is public."""
 
 
@@ -232,9 +228,11 @@ class Sums:
             rows = kept.get(start)
             if rows is None:
                 place = slice(start, start + MOST_BLOCK_ROWS)
+                part = chunk.features[place]
+                x = part if getattr(self.view, "takes_packed", False) else dense(part)
                 with quietly():
-                    rows = self.view(chunk.x[place], chunk.codes[place])
-                if isinstance(rows, ArrayRows) and rows.lies_in(chunk.x):
+                    rows = self.view(x, chunk.codes[place])
+                if isinstance(rows, ArrayRows) and rows.lies_in(chunk.features):
                     kept[start] = rows
             yield rows
 

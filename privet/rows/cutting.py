@@ -14,7 +14,8 @@ import numpy as np
 
 from privet.rows.chunks import Chunk, chunk_rows
 from privet.rows.digests import digest, fresh_key
-from privet.schema.encode import ChunkEncoder, Parts
+from privet.schema.encode import ChunkEncoder
+from privet.schema.packed import Parts
 from privet.schema.tables import Batch
 
 
@@ -39,8 +40,11 @@ class Cutter:
     def __call__(self, batches: Iterator[Batch], start: int) -> Iterator[Chunk]:
         """The rows from number ``start`` on, encoded, each chunk with its digest."""
         for number, parts in cut(map(self.encoder.parts, batches), start, self.size):
-            found = digest(self.key, number, *parts)
-            yield Chunk(number, *self.encoder.expanded(parts), found)
+            yield self.chunk(number, parts)
+
+    def chunk(self, number: int, parts: Parts) -> Chunk:
+        """A chunk from row ``number`` on, with the digest of what it is made of."""
+        return Chunk(number, *self.encoder.rows(parts), digest(self.key, number, *parts))
 
 
 def cut(batches: Iterator[Parts], start: int, size: int) -> Iterator[tuple[int, Parts]]:

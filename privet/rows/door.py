@@ -21,6 +21,7 @@ from privet.rows.chunks import Unit
 from privet.rows.cutting import Cutter
 from privet.rows.dask import DaskEngine, is_dask_frame
 from privet.rows.parquet import ENDINGS, open_parquet, parquet_paths, parquet_units
+from privet.rows.scratch_file import with_scratch
 from privet.rows.sequential import csv_paths, csv_units, frame_units
 from privet.rows.streamed import Source, StreamedLabels, StreamedTable
 from privet.rows.threads import Engine, Threads
@@ -38,6 +39,8 @@ class RawStream:
 
     table: Any
     engine: Engine
+    #: where encoded rows may be kept between passes
+    scratch: Path | None = None
 
     @property
     def path(self) -> Path | None:
@@ -75,6 +78,8 @@ class RawStream:
             handles, found = self.engine.partitioned(self.table, cutter)
             return Source(handles, tuple(found), width, self.engine)
         units = self._units(cutter)
+        if self.scratch is not None:
+            units = with_scratch(units, self.scratch, cutter)
         places = tuple((unit.start, unit.rows) for unit in units)
         return Source(self.engine.placed(units, width), places, width, self.engine)
 
@@ -104,7 +109,12 @@ class RawStream:
 
 
 def stream(
-    table: Any, *, engine: str = "threads", scheduler: Any = None, workers: int | None = None
+    table: Any,
+    *,
+    engine: str = "threads",
+    scheduler: Any = None,
+    workers: int | None = None,
+    scratch: str | Path | None = None,
 ) -> RawStream:
     """A raw table that is read in parts, in every pass anew.
 
@@ -119,6 +129,10 @@ def stream(
         a cluster on this machine.
     workers : int, default None
         Threads of this process, or workers of a cluster that is started; None: one for each core.
+    scratch : path, default None
+        A folder in which the engine "threads" may keep encoded rows between passes, which are then
+        several times as fast. They are private: the folder must be one that may hold them. The file
+        has no name and is gone with this process; it is encrypted only if the folder is.
 
     Returns
     -------
@@ -131,7 +145,9 @@ def stream(
     if engine == "threads":
         if scheduler is not None:
             raise DeclarationError("scheduler is for the engines 'dask' and 'spark'.")
-        return RawStream(table, Threads(workers))
+        return RawStream(table, Threads(workers), None if scratch is None else Path(scratch))
+    if scratch is not None:
+        raise DeclarationError("scratch is for the engine 'threads', which reads in this process.")
     if engine == "dask":
         return RawStream(table, DaskEngine(scheduler, workers))
     if engine == "spark":

@@ -199,7 +199,12 @@ class Translated:
     view: View
     coded: Callable[[NDArray[Any]], NDArray[Any]]
 
-    def __call__(self, x: NDArray[Any], codes: NDArray[Any]) -> Rows:
+    @property
+    def takes_packed(self) -> bool:
+        """As the view does."""
+        return getattr(self.view, "takes_packed", False)
+
+    def __call__(self, x: Any, codes: NDArray[Any]) -> Rows:
         """The view, with each label's code of the model."""
         return self.view(x, self.coded(codes))
 

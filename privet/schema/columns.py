@@ -220,18 +220,28 @@ class Numeric(Column):
 
 
 def put_shares(found: Array, out: NDArray[Any], factor: float) -> None:
-    """Positions between -1 and 1 as shares of ``factor`` in the two knots around each.
+    """Positions between -1 and 1 as shares of ``factor`` in the two knots around each."""
+    rows = np.arange(len(found))
+    nearest, first, beside, rest = shares(found, out.shape[1], factor, out.dtype)
+    out[rows, beside] = rest
+    out[rows, nearest] = first
 
-    The larger share is at least half of it, so that the other one is their exact difference.
+
+def shares(
+    found: Array, knots: int, factor: float, dtype: np.dtype[Any]
+) -> tuple[Index, NDArray[Any], Index, NDArray[Any]]:
+    """The nearest knot of each position with its share of ``factor``, and the one beside it.
+
+    The larger share is at least half of it, so that the other one is their exact difference. A
+    position at the last knot has that one twice, and a share of zero.
     """
-    rows, size = np.arange(len(found)), out.dtype.type(factor)
-    places = (np.asarray(found, dtype=np.float64) + 1.0) * (0.5 * (out.shape[1] - 1))
+    places = (np.asarray(found, dtype=np.float64) + 1.0) * (0.5 * (knots - 1))
     nearest = np.rint(places).astype(np.intp)
     away = places - nearest
-    first = np.clip((factor * (1.0 - np.abs(away))).astype(out.dtype), size / 2, size)
-    beside = np.clip(nearest + np.where(away < 0.0, -1, 1), 0, out.shape[1] - 1)
-    out[rows, beside] = size - first
-    out[rows, nearest] = first
+    size = dtype.type(factor)
+    first = np.clip((factor * (1.0 - np.abs(away))).astype(dtype), size / 2, size)
+    beside = np.clip(nearest + np.where(away < 0.0, -1, 1), 0, knots - 1)
+    return nearest, first, beside, size - first
 
 
 @dataclass(frozen=True)

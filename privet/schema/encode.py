@@ -7,8 +7,8 @@ dropped.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +18,11 @@ from privet._types import Codes, Flags
 from privet.errors import DeclarationError
 from privet.schema.cells import Cells, lookup
 from privet.schema.columns import Categorical, Label
-from privet.schema.declarations import Declarations, unit_factor
+from privet.schema.declarations import Declarations
+from privet.schema.packed import Packed, Packing, Parts, normalized_rows
 from privet.schema.persons import Allowance
 from privet.schema.tables import Batch, OpenTable, open_table
 from privet.schema.target import Target
-
-#: Rows that a chunk's columns are written for at a time.
-PUT_ROWS = 2_048
-#: What rows are made of: arrays with an entry for each of them.
-Parts = tuple[NDArray[Any], ...]
 
 
 class Encoded(NamedTuple):
@@ -126,8 +122,13 @@ class ChunkEncoder:
         """The columns that are read."""
         return [*self.schema.columns, *([self.schema.label.name] if self.label else [])]
 
+    @cached_property
+    def packing(self) -> Packing:
+        """How rows are kept in few bytes."""
+        return Packing(self.schema)
+
     def parts(self, batch: Batch) -> Parts:
-        """An array for each column, the labels' places, which rows are constant, the groups'."""
+        """Packed columns, which rows are constant, places of the labels and of the groups."""
         codes: NDArray[Any] = np.zeros(len(batch), dtype=np.intp)
         constant: Flags = np.zeros(len(batch), dtype=np.bool_)
         groups: Codes = codes
@@ -140,18 +141,12 @@ class ChunkEncoder:
             assert isinstance(column, Categorical)
             place, last = lookup(column.categories), len(column.categories)
             groups = batch.cells(self.group).codes(place, unknown=last)
-        return *_read(self.schema, batch), codes, constant, groups
+        return *self.packing.packed(_read(self.schema, batch)), constant, codes, groups
 
-    def expanded(self, parts: Parts) -> tuple[NDArray[Any], NDArray[Any], Codes]:
+    def rows(self, parts: Parts) -> tuple[Packed, NDArray[Any], Codes]:
         """Features, places of the labels, places of the groups (none: 0)."""
-        *found, codes, constant, groups = parts
-        x = np.zeros((len(codes), self.schema.width))
-        for start in range(0, len(codes), PUT_ROWS):  # columns side by side, in the cache
-            rows = slice(start, start + PUT_ROWS)
-            _put(self.schema, [each[rows] for each in found], x[rows])
-        if constant.any():
-            x[constant] = 0.0
-        return x, codes, groups
+        *packed, codes, groups = parts
+        return Packed(self.packing, *packed), codes, groups
 
 
 def _features(schema: Declarations, table: OpenTable, dtype: DTypeLike) -> _Growing:
@@ -173,13 +168,3 @@ def _put(schema: Declarations, found: list[NDArray[Any]], out: NDArray[Any]) -> 
         start += column.width
     if schema.rows == "unit":
         normalized_rows(out, len(schema.columns))
-
-
-def normalized_rows(out: NDArray[Any], columns: int) -> None:
-    """Divide each row by its own norm; zero rows stay.
-
-    An entry is zero or at least 2^-53 in size, so its square does not vanish.
-    """
-    norms = np.sqrt(np.einsum("ij,ij->i", out, out, dtype=np.float64))
-    shrink = unit_factor(columns) * math.sqrt(columns)
-    out *= (shrink / np.where(norms > 0.0, norms, 1.0))[:, None].astype(out.dtype)

@@ -19,7 +19,7 @@ from privet.errors import DataError
 from privet.schema.cells import lookup, number_of, text_of
 from privet.schema.columns import Categorical, Numeric
 from privet.schema.declarations import Declarations
-from privet.schema.encode import normalized_rows
+from privet.schema.packed import normalized_rows
 
 #: What a cell of a row may be; a list or a mapping is no cell.
 PLAIN = {str, int, float, bool, type(None)}
