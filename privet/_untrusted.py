@@ -15,6 +15,9 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +49,39 @@ def refuse_special(path: str | os.PathLike[str]) -> os.stat_result:
     return found
 
 
+#: A file that was read, and its bytes, where all who read it must see the same.
+_ONCE: ContextVar[tuple[str, bytes] | None] = ContextVar("_ONCE", default=None)
+
+
+@contextmanager
+def read_once(path: str | os.PathLike[str], most: int) -> Iterator[None]:
+    """Read the file now; ``read_whole`` within gives these bytes, whatever its name holds then.
+
+    For what is checked in several ways: another file in its place would pass one check each.
+    """
+    before = _ONCE.set((os.fspath(path), read_whole(path, most)))
+    try:
+        yield
+    finally:
+        _ONCE.reset(before)
+
+
 def read_whole(path: str | os.PathLike[str], most: int) -> bytes:
     """What a regular file of at most ``most`` bytes holds.
 
     It is looked at before it is opened and again after: another file may have taken its name.
     """
-    refuse_special(path)
-    with open(os.open(path, _FLAGS), "rb") as file:
-        found = os.fstat(file.fileno())
-        _refuse_irregular(found, path)
-        content = file.read(most + 1) if found.st_size <= most else b""
-    if found.st_size > most or len(content) > most:
+    once = _ONCE.get()
+    if once is not None and once[0] == os.fspath(path):
+        content, size = once[1], len(once[1])
+    else:
+        refuse_special(path)
+        with open(os.open(path, _FLAGS), "rb") as file:
+            found = os.fstat(file.fileno())
+            _refuse_irregular(found, path)
+            size = found.st_size
+            content = file.read(most + 1) if size <= most else b""
+    if max(size, len(content)) > most:
         raise DataError(
             f"{Path(path).name} is larger than {most / MEGABYTE:,.0f} MB, the most that such a "
             "file may have. Check that it is the right file."

@@ -148,8 +148,10 @@ def free_place(path: Path, *, force: bool, apart: Sequence[Path | None] = ()) ->
     folder = path.parent
     if not folder.is_dir():
         raise DeclarationError(f"There is no folder {str(folder)!r} to write {path.name} into.")
-    if path.is_dir() or not os.access(folder, os.W_OK):
+    if not os.access(folder, os.W_OK):
         raise DeclarationError(f"{str(path)!r} cannot be written.")
+    if path.exists() and not path.is_file():  # with --force a device would be gone
+        raise DeclarationError(f"{str(path)!r} is a folder, a pipe or a device: name a file.")
     if os.path.lexists(path) and not force:
         raise DeclarationError(
             f"{path.name} is already there. Choose another name, or add --force."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet._untrusted import parsed_json, read_whole
+from privet._untrusted import parsed_json, read_once, read_whole
 from privet.cli.options import Json, command, open_ledger
 from privet.cli.printing import as_json, facts, table
 
@@ -171,9 +171,10 @@ def verify(
     be decided. The exit code is 0 only if every number holds or is a choice that the others
     fit: 1 if a check fails, or if a number cannot be decided from the file.
     """
-    asked = Asked(file, released_file(file), ledger, key, signature)
-    found = [finding for check in CHECKS for finding in check(asked)]
-    numbers = _recomputed(file) if recompute else []
+    with read_once(file, LARGEST):  # by all checks: else each might be shown another file
+        asked = Asked(file, released_file(file), ledger, key, signature)
+        found = [finding for check in CHECKS for finding in check(asked)]
+        numbers = _recomputed(file) if recompute else []
     if json:
         plain = [{**each._asdict(), "verdict": VERDICTS[each.holds]} for each in found]
         as_json([*plain, *(_number(each) for each in numbers)])

@@ -31,6 +31,8 @@ FIRST_FORMAT = "privet-intervals-1"
 LARGEST = 256 << 20
 #: squares and products of such numbers are still numbers
 BEYOND = 1e100
+#: units in the last place between an entry of a matrix and what its half-vector gives back
+FARTHEST = 4
 CONSTRUCTIONS = {kind.construction: kind for kind in (Uncertainty, WiderUncertainty)}
 
 
@@ -130,12 +132,23 @@ def _uncertainty(record: dict[str, Any], theta: Any, caution: Caution) -> Uncert
 
 
 def _matrix(half: Array, side: int) -> Array:
-    """The matrix whose ``half_vector`` is exactly this: a file that is saved again is the same."""
-    found = symmetric(half, side)
-    for toward in (-np.inf, np.inf):
-        wrong = symmetric((half_vector(found) != half).astype(np.float64), side) > 0.0
-        found = np.where(wrong, np.nextafter(symmetric(half, side), toward), found)
-    return found
+    """The matrix whose ``half_vector`` is exactly this: a file that is saved again is the same.
+
+    The root of 2 and that of 1/2 are rounded, and so are both products: together by less than four
+    units in the last place. Who sees one off takes the release for another one.
+    """
+    near = symmetric(half, side)
+    found = below = above = near
+    for _ in range(FARTHEST):
+        below, above = np.nextafter(below, -np.inf), np.nextafter(above, np.inf)
+        for other in (below, above):
+            found = np.where(_differs(found, half), other, found)
+    return np.where(_differs(found, half), near, found)
+
+
+def _differs(matrix: Array, half: Array) -> Any:
+    """Where the matrix has another half-vector than this."""
+    return symmetric((half_vector(matrix) != half).astype(np.float64), len(matrix)) > 0.0
 
 
 def _noise(facts: dict[str, Any], dimension: int) -> Noise:

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +61,10 @@ class Beside:
             known = self.heads.check(entries)
         except FileNotFoundError:
             raise LedgerError(NO_HEADS.format(place=self.path.name)) from None
+        except OSError as error:
+            raise LedgerError(
+                UNWRITABLE.format(place=self.path.name, why=error.strerror)
+            ) from error
         try:
             mine = self._is_mine(known)
         except FileNotFoundError:
@@ -100,15 +105,21 @@ class Beside:
                 UNWRITABLE.format(place=self.path.name, why=error.strerror)
             ) from error
 
-    def note(self, made: Entry | None, *, anew: bool) -> None:
-        """What was committed, on disk before anybody is told; ``anew`` forgets what was before."""
-        if made is None:
-            return
-        try:
-            if anew:
-                self._start([made])
-            else:
+    def begin(self, newest: Entry | None) -> None:
+        """Forget what was before the newest entry; nobody else is writing."""
+        with self._told():
+            self._start([] if newest is None else [newest])
+
+    def note(self, made: Entry | None) -> None:
+        """What was committed, on disk before anybody is told."""
+        if made is not None:
+            with self._told():
                 self.heads.note(made)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise LedgerError(
                 f"The ledger {self.path.name} was written, but {self.heads.path.name} beside it "
@@ -122,8 +133,9 @@ class Beside:
         number = f"{found.st_ino}" if born is None else f"{found.st_ino} {born}"
         self.heads.start(number, newest, mode=stat.S_IMODE(found.st_mode) & 0o666)
         if hasattr(os, "chown"):
-            with suppress(OSError):  # only some may give a file away, and only they need to
-                os.chown(self.heads.path, found.st_uid, found.st_gid, follow_symlinks=False)
+            for owner in (-1, found.st_uid):  # only some may give a file away, others its group
+                with suppress(OSError):
+                    os.chown(self.heads.path, owner, found.st_gid, follow_symlinks=False)
 
     def _is_mine(self, known: str) -> bool:
         """Whether this is the file that was noted; a rename keeps its number and its birth."""

@@ -122,7 +122,10 @@ class SqliteStore:
                 if not adopt:
                     self._beside.check(entries)
                 yield entries
-            self._beside.note(entries.appended, anew=adopt)
+            if adopt:
+                self._note_anew(connection, entries)
+            else:
+                self._beside.note(entries.appended)
 
     @contextmanager
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
@@ -136,7 +139,18 @@ class SqliteStore:
                     raise LedgerError(FOREIGN.format(place=self.path.name))
                 upgrade(connection, found)
                 yield entries, found
-            self._beside.note(entries.appended, anew=True)
+            if entries.appended is not None:
+                self._note_anew(connection, entries)
+
+    def _note_anew(self, connection: GuardedConnection, entries: Entries) -> None:
+        """Only the newest head is remembered, once it is durable.
+
+        Alone with the ledger again: whoever has charged since then has noted it in the file whose
+        place this takes.
+        """
+        connection.execute("BEGIN IMMEDIATE")
+        self._beside.begin(entries.newest())
+        connection.execute("ROLLBACK")
 
     def check(self) -> None:
         """SQLite's own check of the file's pages, and that its indices lead to every entry."""

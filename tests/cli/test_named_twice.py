@@ -32,6 +32,20 @@ def test_no_output_takes_the_place_of_a_ledger(
     assert left(ledger) == 10.0
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_no_output_takes_the_place_of_a_pipe_or_a_device(
+    people: Path, tmp_path: Path, ledger: Path
+) -> None:
+    """They would be gone: root's /dev/null, too, which here is a link to it."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "null").symlink_to(os.devnull)
+    for name in ("pipe", "null"):
+        told = run(*train(people, tmp_path / name, "--force", *charged(ledger)))
+        refused(told, "a pipe or a device")
+    assert (tmp_path / "pipe").is_fifo()
+    assert left(ledger) == 10.0
+
+
 @pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
 def test_no_output_takes_a_name_that_belongs_to_a_ledger(
     people: Path, tmp_path: Path, ledger: Path, end: str

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from privet import Ledger, LogisticRegression, PureDP
+from privet.cli import verify_commands
 from privet.store import load
 from tests.cli.people import misused, refused, run
 
@@ -54,6 +55,24 @@ def test_a_file_by_itself_and_against_its_ledger(paid: Path) -> None:
     assert set(found.values()) == {"holds"}
     shown = run("verify", paid, "--ledger", book).stdout
     assert "names these very numbers" in shown
+
+
+def test_every_check_is_of_the_same_bytes(paid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is exchanged between two checks does not pass each of them with another one."""
+    run("sign", "--new-key", paid.with_name("c.key"))
+    run("sign", paid, "--key", paid.with_name("c.key"))
+    honest, real = paid.read_bytes(), verify_commands.released_file
+    made = changed(paid, intercept_=load(paid).intercept_ + 1.0).read_bytes()
+    paid.write_bytes(made)
+
+    def then_exchanged(path: Path) -> Any:
+        found = real(path)
+        paid.write_bytes(honest)
+        return found
+
+    monkeypatch.setattr(verify_commands, "released_file", then_exchanged)
+    found = told(paid, "--key", paid.with_name("c.key.pub"), "--no-recompute", code=1)
+    assert found["signature"] == "FAILS"
 
 
 def test_forged_files_fail_by_both_commands(paid: Path) -> None:

@@ -22,7 +22,9 @@ from privet import (
 from privet.datasets import census_schema, census_table
 from privet.errors import DataError, DeclarationError
 from privet.inference import Intervals, load_intervals
+from privet.inference.files import _matrix
 from privet.inference.interval_display import ABOUT
+from privet.noise.cone_noise import half_vector
 from tests.inference.tables import fitted, table
 
 BIG = ZCDP(5.0)
@@ -155,6 +157,16 @@ def test_a_broken_file_is_refused(both: Any, tmp_path: Path, change: dict[str, A
     place.write_text("{")
     with pytest.raises(DataError):
         load_intervals(place)
+
+
+def test_matrices_come_back_to_the_last_bit() -> None:
+    """By them the entry of a ledger names a release: one bit off, and an honest file is refused."""
+    rng, side = np.random.default_rng(), 600
+    upper = np.triu(rng.normal(size=(side, side)) * 2.0 ** rng.integers(-40, 20, (side, side)))
+    half = half_vector(upper + np.triu(upper, 1).T)
+    assert np.array_equal(half_vector(_matrix(half, side)), half)
+    two_off = np.array([1.0, 0.0440396168882706, 1.0])
+    assert np.array_equal(half_vector(_matrix(two_off, 2)), two_off)
 
 
 def test_tables_and_pictures(both: Any, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ledg
     def forget(ledger: Ledger) -> None:
         monkeypatch.setenv(FOLDER, str(tmp_path / f"state-{next(_NUMBERS)}"))
         if ledger.url.startswith("sqlite"):
-            Beside(ledger.path).note(ledger.entries()[-1], anew=True)
+            Beside(ledger.path).begin(ledger.entries()[-1])
 
     return forget
 

@@ -12,7 +12,8 @@ import sqlite3
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from privet.errors import BudgetExceeded, LedgerError
 from privet.ledger.beside import Beside
 from privet.ledger.entry import Entry
 from privet.ledger.memory import FOLDER, own_heads
+from privet.ledger.sqlite import SqliteStore
 from privet.ledger.statx import is_mounted
 from privet.privacy.guarantee import Receipt
 from tests.strategies import pure_event
@@ -205,6 +207,27 @@ def test_a_copy_that_was_taken_over_is_another_ledger(
     for ledger, foreign in ((copy, ours), (people, theirs)):
         with pytest.raises(LedgerError, match="receipt"):
             ledger.verify(foreign)
+
+
+def test_who_charges_while_a_ledger_is_taken_over_is_remembered(
+    people: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the entry and the new file of heads, by somebody whose own folder is elsewhere."""
+    real, charged = SqliteStore._exclusive, list[int]()
+
+    @contextmanager
+    def then_charged(store: SqliteStore, connection: sqlite3.Connection) -> Iterator[None]:
+        with real(store, connection):
+            yield
+        if not charged:
+            charged.append(0)
+            charged.append(people.reserve("people", pure_event(0.5)))
+
+    monkeypatch.setattr(SqliteStore, "_exclusive", then_charged)
+    people.adopt("to be sure")
+    newest = Beside(people.path).heads.newest()
+    assert newest is not None
+    assert newest[0] == charged[1]
 
 
 def test_a_ledger_is_renamed_with_its_heads(people: Ledger) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -114,15 +115,16 @@ def test_heads_from_before_births_were_noted_are_believed(people: Ledger) -> Non
 # -- several users -------------------------------------------------------------------------------
 
 
-def as_user(number: int, work: Callable[[], object], state: Path) -> str:
-    """What happens to a user without root's rights, in the group 2000."""
+def as_user(number: int, work: Callable[[], object], state: Path, group: int = 2000) -> str:
+    """What happens to a user without root's rights, in the group 2000 and one of their own."""
+    import_module("privet.ledger.sqlite")  # by root: others may not read where Python lies
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.environ[FOLDER] = str(state / str(number))
-            os.setgroups([])
-            os.setgid(2000)
+            os.setgroups([2000])
+            os.setgid(group)
             os.setuid(number)
             work()
             told = "granted"
@@ -159,6 +161,8 @@ def test_who_may_not_write_the_heads_is_charged_nothing(shared: Path, tmp_path: 
     ledger.path.chmod(0o664)  # and the heads were forgotten
     assert "Nothing was charged" in as_user(1002, charge, tmp_path)
     assert ledger.remaining("people") == 1.0
+    Path(f"{ledger.path}-head").chmod(0o600)  # nor may they read them
+    assert "Nothing was charged" in as_user(1002, charge, tmp_path)
     Path(f"{ledger.path}-head").chmod(0o664)
     assert as_user(1002, charge, tmp_path) == "granted"
     assert as_user(1001, charge, tmp_path) == "granted"
@@ -171,10 +175,33 @@ def test_heads_that_are_written_anew_keep_the_rights_of_the_ledger(
     ledger = Ledger(f"sqlite:///{shared}/budget.db")
     assert as_user(1001, lambda: ledger.open("people", PureDP(1.0)), tmp_path) == "granted"
     ledger.path.chmod(0o660)
-    Beside(ledger.path).note(ledger.entries()[-1], anew=True)  # by root
+    Beside(ledger.path).begin(ledger.entries()[-1])  # by root
     found = os.stat(f"{ledger.path}-head")
     assert (found.st_uid, found.st_gid) == (1001, 2000)
     assert stat.S_IMODE(found.st_mode) == 0o660
+
+
+@needs_root
+def test_heads_that_another_writes_anew_keep_the_group_of_the_ledger(
+    shared: Path, tmp_path: Path
+) -> None:
+    """Who does not own them cannot give them away, and the others must go on."""
+    ledger, heads = Ledger(f"sqlite:///{shared}/budget.db"), Path(f"{shared}/budget.db-head")
+    shared.chmod(0o770)  # new files get the group of whoever makes them
+    tmp_path.chmod(0o777)
+
+    def charge() -> None:
+        ledger.settle(ledger.reserve("people", pure_event(0.25)))
+
+    assert as_user(1001, lambda: ledger.open("people", PureDP(1.0)), tmp_path) == "granted"
+    for file in (ledger.path, heads):
+        os.chown(file, 1001, 2000)
+        file.chmod(0o660)
+    with heads.open("a") as file:
+        file.write("9 half of a line, which is tidied at the next charge")
+    for user in (1002, 1001, 1002):
+        assert as_user(user, charge, tmp_path, group=user) == "granted"
+    assert (heads.stat().st_uid, heads.stat().st_gid) == (1002, 2000)
 
 
 @needs_root

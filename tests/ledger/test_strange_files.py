@@ -228,7 +228,7 @@ def test_a_link_in_the_place_of_new_heads_is_not_given_away(
         heads.symlink_to(victim)
 
     monkeypatch.setattr(Heads, "start", exchanged)
-    Beside(people.path).note(newest, anew=True)
+    Beside(people.path).begin(newest)
     assert victim.stat().st_uid == 0
     with pytest.raises(OSError, match="symbolic links"):
         Heads(heads).note(newest)
