@@ -78,8 +78,10 @@ BEGIN
       ELSE other ^ 2 END) * k ^ 2 FROM unnest(loss, mu) both_of (one, other))];
   ELSIF width = 2 THEN
     RETURN CASE WHEN claim ? 'delta' THEN ARRAY[k * @.privet_real(claim->'epsilon'),
-      @.privet_real(claim->'delta') * (SELECT sum(exp(least(row * @.privet_real(claim->'epsilon'),
-        300))) FROM generate_series(0, least(k, 1000)::int - 1) row)] ELSE ARRAY[k * pure, 0] END;
+      -- one term for each row of a person, or a thousand that are no more than all together
+      @.privet_real(claim->'delta') * (SELECT sum(step * exp(least(row * step
+        * @.privet_real(claim->'epsilon'), 300))) FROM (SELECT greatest(k / 1000, 1) AS step) one,
+        generate_series(0, least(k, 1000)::int - 1) row)] ELSE ARRAY[k * pure, 0] END;
   END IF;
   RETURN ARRAY[k * pure, k ^ 2 * concentrated] || ARRAY(
     SELECT CASE WHEN k = 1 THEN (SELECT sum(least(a * other, CASE WHEN kind <> 'pure' THEN one
