@@ -131,6 +131,8 @@ BEGIN
         CASE WHEN i = own THEN claimed ELSE 0 END);
       IF later < earlier + least_step OR later = earlier AND NOT (width = 2 AND i = 1) THEN
         RETURN false;  -- only delta may stay: a pure release adds none
+      ELSIF later - earlier > 1e30 THEN
+        RETURN false;  -- else one charge would leave no digit for the next (privet_amount)
       END IF;
     END IF;
   END LOOP;

@@ -115,6 +115,9 @@ FORGED = {
         columns("null", '"1"', '"0.00005"'),
         event(ZCDP(1.0), (ConcentratedCurve(1.0, 1e-4),)),
     ),
+    "so much in a column that does not count that nobody can add to it": Forged(
+        PureDP(1.0), columns('"0.25"', f'"{"9" * 40}"', '"1"')
+    ),
     # -- the cap
     "sums of epsilon and delta under a cap in rho": Forged(
         ZCDP(1.0), '["50","0"]', pure_event(50.0)

@@ -212,6 +212,14 @@ def test_an_unfinished_transaction_keeps_nobody_the_owners_rights(ledgers: Login
     create_roles(ledgers.owner.url, f"r{number}")
 
 
+def test_numbers_of_ones_own_are_no_lock_on_the_owner(ledgers: Logins) -> None:
+    """Every login may lock any two numbers for as long as it likes: no roles were made anew."""
+    owner = f"'r{ledgers.number}_owner'::regrole::oid::int"
+    with psycopg.connect(ledgers.of("carol").url, autocommit=True) as carol:
+        carol.execute(f"SELECT pg_advisory_lock('pg_authid'::regclass::oid::int, {owner})".encode())
+        create_roles(ledgers.owner.url, f"r{ledgers.number}")
+
+
 # -- entries that are written by other roads -------------------------------------------------------
 
 
