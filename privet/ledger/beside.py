@@ -23,7 +23,7 @@ from pathlib import Path
 from privet.errors import LedgerError
 from privet.ledger.entries import Entries
 from privet.ledger.entry import Entry
-from privet.ledger.memory import Heads
+from privet.ledger.memory import Heads, View
 from privet.ledger.statx import birth
 
 NO_HEADS = (
@@ -82,10 +82,10 @@ class Beside:
                 UNWRITABLE.format(place=self.path.name, why=error.strerror)
             ) from error
 
-    def compare(self, entries: Entries) -> None:
+    def compare(self, entries: Entries, later: View) -> None:
         """Refuse a ledger that lacks a noted entry; an archive may be without notes."""
         if self.heads.path.exists():
-            self.heads.check(entries)
+            self.heads.check(entries, later)
 
     def expect_none(self) -> None:
         """Refuse to begin a ledger where the entries of another are remembered."""

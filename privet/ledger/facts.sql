@@ -131,7 +131,10 @@ WITH space AS (
   UNION ALL SELECT format('a security label on %s',
       pg_describe_object(r.classoid, r.objoid, r.objsubid))
     FROM pg_seclabel r JOIN ours ON ours.class = r.classoid AND ours.oid = r.objoid
-  -- whoever may read can make a view or a function of it, elsewhere and with rights of his own
+  -- Whoever may read can make a view or a function of it, elsewhere and with rights of his own. And
+  -- every login can write the table's name (regclass) into a default or a condition of a table of
+  -- its own, which hangs on the table as a whole: nothing of it is run here. A foreign key hangs on
+  -- columns, a column of the ledger's type is one itself.
   UNION ALL SELECT format('%s, which hangs on %s',
       pg_describe_object(d.classid, d.objid, d.objsubid), r.oid::regclass)
     FROM pg_depend d JOIN relations r ON d.refclassid = 'pg_class'::regclass AND r.oid = d.refobjid
@@ -139,6 +142,7 @@ WITH space AS (
         FROM types WHERE types.oid = r.reltype)) AND d.classid = 'pg_class'::regclass
     WHERE (d.classid, d.objid) NOT IN (SELECT class, oid FROM ours)
       AND d.classid NOT IN ('pg_rewrite'::regclass, 'pg_proc'::regclass, 'pg_policy'::regclass)
+      AND (d.deptype <> 'n' OR d.refobjsubid <> 0 OR d.objsubid <> 0)
   UNION ALL SELECT format('a cast from %s to %s', r.castsource::regtype, r.casttarget::regtype)
     FROM pg_cast r WHERE r.castsource IN (SELECT oid FROM types)
       OR r.casttarget IN (SELECT oid FROM types)

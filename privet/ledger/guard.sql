@@ -154,7 +154,7 @@ BEGIN
   FOR i IN 0 .. jsonb_array_length(before) - 1 LOOP
     IF NOT coalesce(@.privet_paid(before->i, after->i, place IS NULL OR place = i, event, k),
         false) THEN
-      RAISE EXCEPTION 'the totals do not add up: less was added than the release costs';
+      RAISE EXCEPTION 'the totals do not add up: less was added than the release costs, or far more';
     END IF;
   END LOOP;
   IF NOT coalesce(@.privet_fits(after, terms->'cap', k > 1), false) THEN

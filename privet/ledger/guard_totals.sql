@@ -78,8 +78,10 @@ BEGIN
       ELSE other ^ 2 END) * k ^ 2 FROM unnest(loss, mu) both_of (one, other))];
   ELSIF width = 2 THEN
     RETURN CASE WHEN claim ? 'delta' THEN ARRAY[k * @.privet_real(claim->'epsilon'),
-      @.privet_real(claim->'delta') * (SELECT sum(exp(least(row * @.privet_real(claim->'epsilon'),
-        300))) FROM generate_series(0, least(k, 1000)::int - 1) row)] ELSE ARRAY[k * pure, 0] END;
+      -- one term for each row of a person, or a thousand that are no more than all together
+      @.privet_real(claim->'delta') * (SELECT sum(step * exp(least(row * step
+        * @.privet_real(claim->'epsilon'), 300))) FROM (SELECT greatest(k / 1000, 1) AS step) one,
+        generate_series(0, least(k, 1000)::int - 1) row)] ELSE ARRAY[k * pure, 0] END;
   END IF;
   RETURN ARRAY[k * pure, k ^ 2 * concentrated] || ARRAY(
     SELECT CASE WHEN k = 1 THEN (SELECT sum(least(a * other, CASE WHEN kind <> 'pure' THEN one
@@ -129,6 +131,8 @@ BEGIN
         CASE WHEN i = own THEN claimed ELSE 0 END);
       IF later < earlier + least_step OR later = earlier AND NOT (width = 2 AND i = 1) THEN
         RETURN false;  -- only delta may stay: a pure release adds none
+      ELSIF later - earlier > 1e30 THEN
+        RETURN false;  -- else one charge would leave no digit for the next (privet_amount)
       END IF;
     END IF;
   END LOOP;

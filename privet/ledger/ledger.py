@@ -279,7 +279,7 @@ class Ledger:
         with self._store.reading() as entries:
             seen = verify_ledger(entries, head, since, excused)
             self._store.compare(entries)
-            check_own(entries)
+            check_own(entries, later=self._store.reading)
         return seen
 
     def findings(self, guarantee: Guarantee, digest: str | None) -> list[BindingFinding]:

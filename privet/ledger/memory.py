@@ -18,8 +18,8 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -45,6 +45,10 @@ _TAKE_OVER = (
     "If it is a backup that must go on, take it over with `privet ledger adopt`, which notes that "
     "in the ledger."
 )
+
+
+#: What opens another look at a ledger.
+View = Callable[[], AbstractContextManager[Entries]]
 
 
 class Noted(Protocol):
@@ -85,18 +89,22 @@ class Heads:
         _, heads = self.read()
         return max(heads.items(), default=None)
 
-    def check(self, entries: Entries) -> str:
-        """Refuse a ledger without an entry that is noted here; returns its file's number."""
+    def check(self, entries: Entries, later: View | None = None) -> str:
+        """Refuse a ledger without an entry that is noted here; returns its file's number.
+
+        Where others are writing, an entry may be noted that was written after ``entries`` were
+        looked at: a ``later`` look at the same ledger has it.
+        """
         file, heads = self.read()
         newest = max(heads, default=0)
-        if newest:
-            found = entries.numbered(newest)
-            if found is None or found.hash != heads[newest]:
-                raise LedgerError(
-                    f"The ledger was rolled back, has lost entries, or is a copy of one that was "
-                    f"charged elsewhere: entry {newest}, which {self.path} remembers, is not in "
-                    f"it. Nothing was released. {_TAKE_OVER}"
-                )
+        if newest and not _has(entries, newest, heads[newest]):
+            if later is not None and _went_on(entries, newest, heads[newest], later):
+                return file
+            raise LedgerError(
+                f"The ledger was rolled back, has lost entries, or is a copy of one that was "
+                f"charged elsewhere: entry {newest}, which {self.path} remembers, is not in "
+                f"it. Nothing was released. {_TAKE_OVER}"
+            )
         return file
 
     def start(self, file: str, newest: Iterable[Noted] = (), *, mode: int = 0o600) -> None:
@@ -134,6 +142,20 @@ class Heads:
         )
 
 
+def _has(entries: Entries, number: int, digest: str) -> bool:
+    found = entries.numbered(number)
+    return found is not None and found.hash == digest
+
+
+def _went_on(entries: Entries, number: int, digest: str, later: View) -> bool:
+    """Whether a later look shows the same ledger, with this entry after all that was seen."""
+    seen = entries.newest()
+    if seen is None or seen.sequence >= number:
+        return False
+    with later() as now:
+        return _has(now, seen.sequence, seen.hash) and _has(now, number, digest)
+
+
 # -- the user's own folder -----------------------------------------------------------------------
 
 
@@ -151,8 +173,8 @@ def own_heads(identity: str | None, of: str = "") -> Heads | None:
     return Heads(Path(state) / "privet" / "ledgers" / f"{identity}{of}")
 
 
-def check_own(entries: Entries, *, tidy: bool = False) -> None:
-    """Refuse a ledger that lacks what this user has seen in it.
+def check_own(entries: Entries, *, tidy: bool = False, later: View | None = None) -> None:
+    """Refuse a ledger that lacks what this user has seen in it; ``later`` as in ``Heads.check``.
 
     ``tidy`` drops older heads where there are many: for who is alone with the ledger.
     """
@@ -161,7 +183,7 @@ def check_own(entries: Entries, *, tidy: bool = False) -> None:
     if heads is None or newest is None:
         return
     try:
-        heads.check(entries)
+        heads.check(entries, later)
         if tidy and heads.is_long():
             heads.start("-", [newest])
     except OSError:  # nothing is remembered, or it cannot be read

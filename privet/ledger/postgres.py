@@ -168,8 +168,7 @@ class PostgresStore:
     @contextmanager
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
         """One exclusive transaction on tables of any known format."""
-        with self._transaction() as connection:
-            connection.execute(connection.named("LOCK TABLE @.privet_entries IN EXCLUSIVE MODE"))
+        with self._transaction(alone=True) as connection:
             check_nothing_more(connection, self.place)
             found = self._format(connection)
             for statement in UPGRADE if found == SECOND_FORMAT else GUARD:
@@ -185,11 +184,17 @@ class PostgresStore:
         """A server remembers nothing apart from its tables."""
 
     @contextmanager
-    def _transaction(self, *, create: bool = False) -> Iterator[PostgresConnection]:
-        """A transaction that is durable when it is left."""
+    def _transaction(
+        self, *, create: bool = False, alone: bool = False
+    ) -> Iterator[PostgresConnection]:
+        """A transaction that is durable when it is left; ``alone`` nobody even reads meanwhile."""
         with connected(self.url) as connection:
             self._expect_durable(connection, tell=create)
             connection.execute(_BEGIN_WRITING.encode())
+            if alone and connection.tables:
+                # at once: a charge that has looked at the tables would wait for us, and we for it
+                names = ", ".join(map(connection.table, sorted(connection.tables)))
+                connection.execute(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE".encode())
             expect_own(connection, self.place)
             if create:
                 self._create(connection)

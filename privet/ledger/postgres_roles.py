@@ -60,7 +60,8 @@ DO $$ DECLARE
   others pg_catalog.TEXT := (SELECT string_agg(CASE WHEN l.pid IS NULL
       THEN 'a prepared one (pg_prepared_xacts)' ELSE format('of %s (process %s)', a.usename, l.pid)
     END, ', ') FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE l.classid = 'pg_authid'::regclass AND l.objid = 'PREFIX_owner'::regrole
+    WHERE l.locktype = 'object' AND l.classid = 'pg_authid'::regclass
+      AND l.objid = 'PREFIX_owner'::regrole
       AND l.pid IS DISTINCT FROM pg_backend_pid());
 BEGIN
   IF others IS NOT NULL THEN

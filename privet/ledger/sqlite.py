@@ -161,7 +161,7 @@ class SqliteStore:
 
     def compare(self, entries: Entries) -> None:
         """With what is remembered beside the file."""
-        self._beside.compare(entries)
+        self._beside.compare(entries, self.reading)
 
     # -- connections ---------------------------------------------------------------------------
 

@@ -98,6 +98,12 @@ FORGED = {
     "a delta for three rows of a person that does not grow": Forged(
         ApproxDP(9.0, 1e-4), '["1.5","0.000003"]', APPROX, terms=(None, 3)
     ),
+    "a delta that grows for a thousand of ten thousand rows alone": Forged(
+        ApproxDP(9.0, 1e-4),
+        '["1","0.000000017"]',
+        event(ApproxDP(1e-4, 1e-12), (GaussianCurve(1e-12),)),
+        terms=(None, 10_000),
+    ),
     "a claim of which persons pay the curve alone": Forged(
         ApproxDP(9.0, 1e-4),
         columns("null", '"4.5"', '"0.01"'),
@@ -108,6 +114,9 @@ FORGED = {
         ApproxDP(3.0, 1e-6),
         columns("null", '"1"', '"0.00005"'),
         event(ZCDP(1.0), (ConcentratedCurve(1.0, 1e-4),)),
+    ),
+    "so much in a column that does not count that nobody can add to it": Forged(
+        PureDP(1.0), columns('"0.25"', f'"{"9" * 40}"', '"1"')
     ),
     # -- the cap
     "sums of epsilon and delta under a cap in rho": Forged(
@@ -251,6 +260,20 @@ def test_what_privet_admits_the_server_takes(
             return
         attacked.of("alice").reserve(name, made, part=part)
         assert attacked.owner.entries(name)[-1].totals == totals
+
+
+@pytest.mark.parametrize("group", [1, 3, 10_000])
+def test_epsilons_and_deltas_that_add_up_for_persons(attacked: Logins, group: int) -> None:
+    """The server asks for no more than Privet writes, also for many rows of a person."""
+    name, made = f"{group} rows", event(ApproxDP(1e-6, 1e-12), (GaussianCurve(1e-16),))
+    cap = ApproxDP(group * 1.5e-6, 1e-7)
+    attacked.owner.open(name, cap, group=group)
+    attacked.of("alice").reserve(name, made)
+    terms = declared_terms(cap, None, group)
+    [vector] = attacked.owner.entries(name)[-1].totals
+    assert (vector,) == terms.charged(terms.nothing(), made, None)
+    assert len(vector) == 2
+    attacked.owner.verify()
 
 
 # -- verify, of entries that were written past the functions ---------------------------------------

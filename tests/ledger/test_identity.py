@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from privet import Ledger, PureDP
 from privet.errors import DeclarationError, LedgerError
+from privet.ledger.checkpoint import Checkpoint, verify_ledger
+from privet.ledger.memory import Heads
 from tests.strategies import pure_event
 
 Tamper = Callable[[str], None]
@@ -86,3 +89,37 @@ def test_a_settlement_names_what_was_released(people: Ledger) -> None:
     people.settle(number, digests)
     assert people.entries()[-1].body == {"reservation": number, "released": digests}
     people.verify()
+
+
+def test_who_verifies_while_others_charge_raises_no_alarm(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A charge is remembered that came after the look at the ledger: it was called a roll-back."""
+    ledger.open("people", PureDP(1.0))
+    ledger.reserve("people", pure_event(0.25))
+
+    def overtaken(*arguments: Any) -> Checkpoint:
+        seen = verify_ledger(*arguments)
+        ledger.reserve("people", pure_event(0.25))
+        return seen
+
+    monkeypatch.setattr("privet.ledger.ledger.verify_ledger", overtaken)
+    assert ledger.verify().sequence == 2
+    assert ledger.verify().sequence == 3
+    monkeypatch.undo()
+    assert ledger.verify().sequence == 4
+
+
+def test_a_later_look_at_another_ledger_is_no_excuse(tmp_path: Path) -> None:
+    """What is remembered must follow all that was verified, not something else."""
+    one, other = (Ledger(f"sqlite:///{tmp_path}/{name}.db") for name in ("one", "other"))
+    one.open("people", PureDP(1.0))
+    other.open("people", PureDP(1.0))
+    other.reserve("people", pure_event(0.25))
+    heads = Heads(tmp_path / "heads")
+    heads.start("-", [other.entries()[-1]])
+    for later in (one, other):
+        with one._store.reading() as seen, pytest.raises(LedgerError, match="rolled back"):
+            heads.check(seen, later._store.reading)
+    with other._store.reading() as seen:
+        heads.check(seen)

@@ -146,6 +146,49 @@ def test_what_is_changed_while_a_reader_waits_is_not_run(postgres_url: str) -> N
             waiting.result()
 
 
+# -- what keeps the owner out ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        "CREATE TEMP TABLE mine (x REGCLASS DEFAULT '@.privet_entries'::regclass)",
+        "CREATE TEMP TABLE mine (x OID CHECK (x <> '@.privet_ledger'::regclass))",
+        "CREATE TEMP TABLE mine (x OID); CREATE INDEX ON mine ((x = '@.privet_entries'::regclass))",
+        "CREATE TEMP TABLE mine (x OID); CREATE INDEX ON mine ((x = '@.privet_entries'::regtype))",
+        "CREATE DOMAIN pg_temp.mine AS REGCLASS DEFAULT '@.privet_entries'::regclass",
+        "CREATE TEMP TABLE mine (x OID) PARTITION BY LIST ((x = '@.privet_entries'::regclass))",
+    ],
+)
+def test_no_login_keeps_the_owner_out_by_a_tables_name(ledgers: Logins, mine: str) -> None:
+    """A name in a condition of one's own hangs on the table, too: nobody opened or charged."""
+    with psycopg.connect(ledgers.of("alice").url, autocommit=True) as alice:
+        alice.execute(mine.replace("@.", f'"{ledgers.schema}".').encode())
+        create_roles(ledgers.owner.url, f"r{ledgers.number}")
+        ledgers.owner.open("more", PureDP(1.0))
+        ledgers.owner.reserve("more", pure_event(0.25))
+        ledgers.owner.migrate()
+
+
+def test_a_charge_and_a_migration_do_not_wait_for_each_other(ledgers: Logins) -> None:
+    """A charge looks at the tables before its turn comes: a busy ledger was never migrated."""
+    tables = f'"{ledgers.schema}".privet_entries, "{ledgers.schema}".privet_ledger'
+    with psycopg.connect(ledgers.of("alice").url) as alice, ThreadPoolExecutor(1) as pool:
+        alice.execute(f"LOCK TABLE {tables} IN ACCESS SHARE MODE".encode())
+        migrating = pool.submit(ledgers.owner.migrate)
+        until = time.monotonic() + 20
+        waits = (
+            b"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '"
+            + f'"{ledgers.schema}".privet_entries'.encode()
+            + b"'::regclass"
+        )
+        while alice.execute(waits).fetchone() == (0,) and time.monotonic() < until:
+            time.sleep(0.02)
+        alice.execute(f'SELECT "{ledgers.schema}".privet_lock()'.encode())
+        alice.commit()
+        migrating.result()
+
+
 # -- a member of the owner who leaves --------------------------------------------------------------
 
 
@@ -167,6 +210,14 @@ def test_an_unfinished_transaction_keeps_nobody_the_owners_rights(ledgers: Login
                 create_roles(ledgers.owner.url, f"r{number}")
             dora.rollback()
     create_roles(ledgers.owner.url, f"r{number}")
+
+
+def test_numbers_of_ones_own_are_no_lock_on_the_owner(ledgers: Logins) -> None:
+    """Every login may lock any two numbers for as long as it likes: no roles were made anew."""
+    owner = f"'r{ledgers.number}_owner'::regrole::oid::int"
+    with psycopg.connect(ledgers.of("carol").url, autocommit=True) as carol:
+        carol.execute(f"SELECT pg_advisory_lock('pg_authid'::regclass::oid::int, {owner})".encode())
+        create_roles(ledgers.owner.url, f"r{ledgers.number}")
 
 
 # -- entries that are written by other roads -------------------------------------------------------
