@@ -14,6 +14,7 @@ import pytest
 from privet import ZCDP, LogisticRegression, load, save
 from privet.errors import DataError, DeclarationError
 from privet.kernels.estimators import KERNEL_MODELS
+from privet.kernels.kernel_regression import KernelHuberRegressor
 from privet.models import MODELS, REGRESSORS, PrivateERM
 from privet.models.classifier import PrivateLinearClassifier
 from privet.models.model_file import HOMES, MAGIC
@@ -157,7 +158,8 @@ def test_12_headers_that_lie_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_may_name_every_model_and_no_other() -> None:
-    models = {**MODELS, **REGRESSORS, **KERNEL_MODELS, "PrivateERM": PrivateERM}
+    others = {"PrivateERM": PrivateERM, "KernelHuberRegressor": KernelHuberRegressor}
+    models = {**MODELS, **REGRESSORS, **KERNEL_MODELS, **others}
     assert {name: kind.__module__ for name, kind in models.items()} == HOMES
 
 

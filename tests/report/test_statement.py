@@ -63,7 +63,8 @@ def test_everything_is_escaped() -> None:
 
 
 def test_a_page_is_written_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_page("one", tmp_path / "s.html")
+    one, two = "<!doctype html>one", "<!doctype html>two"
+    write_page(one, tmp_path / "s.html")
     assert (tmp_path / "s.html").stat().st_mode & 0o777 == 0o644
 
     def full(*_: object) -> None:
@@ -71,6 +72,6 @@ def test_a_page_is_written_all_or_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("os.replace", full)
     with pytest.raises(OSError, match="No space"):
-        write_page("two", tmp_path / "s.html")
+        write_page(two, tmp_path / "s.html")
     assert [each.name for each in tmp_path.iterdir()] == ["s.html"]
-    assert (tmp_path / "s.html").read_text() == "one"
+    assert (tmp_path / "s.html").read_text() == one
