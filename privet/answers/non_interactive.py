@@ -137,6 +137,15 @@ class NonInteractiveClassifier(ReleasedExpansion):
             )
         return points
 
+    def _told(self, d: int) -> list[str]:
+        points, told = self._points(d), super()._told(d)
+        if points is None:
+            return told
+        kind = "a net of declared spacing with {} points"
+        if not is_number(self.net):
+            kind = "a net of {} public points, declared public by the user"
+        return [*told, kind.format(count(points))]
+
     def _design(self, n: int, d: int) -> DistinguishingDesign:
         points = self._points(d)
         return Distinguishing(

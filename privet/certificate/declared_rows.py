@@ -72,7 +72,8 @@ def kernel_bound(record: Record | str) -> Ball:
     raise Undecided(f"the kernel {name!r} is not known here")
 
 
-def _map_norm(record: Record) -> Ball:
+def map_norm(record: Record) -> Ball:
+    """What the features of a declared map are clipped to."""
     if record.get("name") == "fourier":
         return ball(1)
     if record.get("name") == "landmarks":
@@ -128,7 +129,7 @@ def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
         return DeclaredRows(_loss(facts, p, ball(0)), ball(1), width + bool(p["fit_intercept"]))
     bound, blocks = row_bound(p), _blocks(p.get("domain"))
     if p.get("features") is not None:
-        bound, width = _map_norm(p["features"]), int(facts.header["arrays"]["coef_"][1])
+        bound, width = map_norm(p["features"]), int(facts.header["arrays"]["coef_"][1])
     constant = _constant(p)
     norm = bound * (1 + constant**2).sqrt()
     if blocks:
@@ -163,13 +164,20 @@ def _blocks(domain: Record | None) -> tuple[DeclaredBlock, ...]:
     return tuple(found)
 
 
+def _expect_own_map(p: Record) -> None:
+    """A map of rows has a norm of its own, which rows at full length would not keep."""
+    if p.get("standardize") in FULL_LENGTH:
+        raise Undecided("rows at full length before a map are not known here")
+
+
 def _kernel(facts: FileFacts, p: Record) -> DeclaredRows:
+    _expect_own_map(p)
     found = p.get("features")
     if found is None and "frequencies_" in facts.header["arrays"]:
         name = p["kernel"] if isinstance(p["kernel"], str) else p["kernel"]["name"]
         if name not in STATIONARY:
             raise Undecided(f"the kernel {name!r} has no frequencies")
-    bound = kernel_bound(p["kernel"]).sqrt() if found is None else _map_norm(found)
+    bound = kernel_bound(p["kernel"]).sqrt() if found is None else map_norm(found)
     constant = _constant(p)
     width = int(facts.header["arrays"]["coef_"][1]) + bool(p["fit_intercept"])
     return DeclaredRows(_loss(facts, p, constant), bound * (1 + constant**2).sqrt(), width)
@@ -229,6 +237,9 @@ def _number_loss(model: str, p: Record) -> RowLoss:
 
 def _products(facts: FileFacts, p: Record) -> DeclaredRows:
     """Products of a row's entries and a constant."""
+    _expect_own_map(p)
+    if p.get("features") is not None:
+        raise Undecided("products of the columns of another map are not known here")
     square = ball(p["norm_bound"]) ** 2
     norm = square * (1 + ball(p["constant"]) ** 2)
     d, shape = int(facts.header["n_features"]), p["covariance"]

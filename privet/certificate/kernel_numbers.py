@@ -10,6 +10,7 @@ distinguishing  answers with Lap(s/eps2), or Gaussian noise s/sqrt(2 rho2)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -18,8 +19,17 @@ from flint import arb_mat
 from privet.certificate.balls import Ball, ball, larger, ratio, smaller, total
 from privet.certificate.declared_rows import DeclaredRows
 from privet.certificate.file_facts import FileFacts, Record
-from privet.certificate.fit_numbers import WIDEST_GAP, slack_number
-from privet.certificate.rounding import UNIT, lost, noise_scale, widened
+from privet.certificate.fit_numbers import WIDEST_GAP, needed_before, slack_number
+from privet.certificate.rounding import (
+    UNIT,
+    coordinate_sd,
+    grid_number,
+    lost,
+    minimizer_norm,
+    noise_scale,
+    norm_quantile,
+    widened,
+)
 from privet.certificate.verdicts import Number, Undecided, at_least, at_most, fact, stated
 
 KERNEL_UNITS = 1024  # a kernel's value is known to this many units in the last place
@@ -69,6 +79,31 @@ class KernelFacts:
         """``s``."""
         return self.rows.norm * self.sensitivity() + 2 * self.rounding
 
+    @property
+    def longest(self) -> Ball:
+        """No minimizer is longer."""
+        return minimizer_norm(self.rows, self.n, self.lam, ball(0))
+
+    @property
+    def exponent(self) -> int:
+        """The grid's, which nothing is decided without."""
+        if self.grid is None:
+            raise Undecided("the file does not say which grid the noise is on")
+        return self.grid
+
+    def on_the_grid(self, *, marked: bool) -> Number:
+        """Whether the released answers lie on the grid: all, or those that are corrections."""
+        told, grid = "every released answer must lie on the grid", self.exponent
+        pairs = [
+            pair
+            for line in self.facts.lines
+            if "answers" in line
+            for pair in zip(line["answers"], line["marked"], strict=True)
+        ]
+        drawn = [answer for answer, mark in pairs if mark or not marked]
+        right = all(math.ldexp(answer, -grid).is_integer() for answer in drawn)
+        return fact(self.release, "answers", len(drawn), right, told)
+
 
 def kernel_numbers(kernel: KernelFacts) -> Iterator[Number]:
     """Every number of a release from a kernel minimizer."""
@@ -101,6 +136,10 @@ def _function(kernel: KernelFacts) -> Iterator[Number]:
     scale = noise_scale("gaussian", ball(event["sensitivity"]) * room, curve)
     told = "required by this sensitivity and curve, plus 1 % for queries that are not stored"
     yield at_least(name, "noise scale", event["scale"], scale, told)
+    sd = ball(event["scale"]) * kernel.rows.norm
+    largest = kernel.longest * kernel.rows.norm + norm_quantile("gaussian", sd, 1)
+    yield grid_number(name, kernel.exponent, sd, largest)
+    yield kernel.on_the_grid(marked=False)
 
 
 def _sparse(kernel: KernelFacts) -> Iterator[Number]:
@@ -116,14 +155,16 @@ def _sparse(kernel: KernelFacts) -> Iterator[Number]:
     epsilon = 4 * s / ball(event["scale"])
     (curve,) = event["curves"]
     told = f"cost of {epochs} epochs of comparisons and released answers"
+    largest = None
     if event["noise"] == "laplace":
         cost = epochs * (epsilon + s / answer)
         yield at_most(name, "cost of the noise", curve["loss"], cost, told)
+        largest = kernel.longest * kernel.rows.norm + norm_quantile("laplace", answer, 1)
     else:
-        if kernel.grid is None:
-            raise Undecided("the file does not say which grid the noise is on")
-        cost = epochs * (epsilon**2 / 2 + (widened(s, kernel.grid, 1) / answer) ** 2 / 2)
+        cost = epochs * (epsilon**2 / 2 + (widened(s, kernel.exponent, 1) / answer) ** 2 / 2)
         yield at_most(name, "cost of the noise", curve["rho"], cost, told)
+    yield grid_number(name, kernel.exponent, s, largest)
+    yield kernel.on_the_grid(marked=True)
 
 
 def _distinguishing(kernel: KernelFacts) -> Iterator[Number]:
@@ -140,11 +181,14 @@ def _distinguishing(kernel: KernelFacts) -> Iterator[Number]:
     told = f"cost of {rounds} rounds, each a drawn point and a noisy answer"
     if event["noise"].endswith("laplace"):
         yield at_most(name, "cost of the noise", curve["loss"], rounds * (point + s / scale), told)
+        largest = kernel.longest * kernel.rows.norm + norm_quantile("laplace", scale, 1)
+        sd = coordinate_sd("laplace", scale, 1)
+        yield grid_number(name, kernel.exponent, sd, largest)
         return
-    if kernel.grid is None:
-        raise Undecided("the file does not say which grid the noise is on")
-    each = point**2 / 8 + (widened(s, kernel.grid, 1) / scale) ** 2 / 2
+    whole = widened(s, kernel.exponent, 1)
+    each = point**2 / 8 + (whole / scale) ** 2 / 2
     yield at_most(name, "cost of the noise", curve["rho"], rounds * each, told)
+    yield grid_number(name, kernel.exponent, scale * s / whole)
 
 
 def _projection(kernel: KernelFacts) -> Iterator[Number]:
@@ -156,28 +200,37 @@ def _projection(kernel: KernelFacts) -> Iterator[Number]:
     told = "must not exceed the number of public points"
     yield fact(name, "numbers", numbers, 1 <= numbers <= len(points), told)
     wide, lost_twice, told = ball(1), ball(0), "of coordinates, without the rounding of the basis"
+    reach, of_one = ball(1), numbers  # coordinates have one length, predictions each their own
     if kernel.facts.parameters.get("mechanism") == "tddl":
         yield fact(name, "numbers", numbers, numbers == len(points), "one for each public point")
-        wide = _stretch(kernel, points, in_l1=noise == "laplace")
+        reach, of_one = _largest_eigenvalue(kernel, points).sqrt(), 1
+        wide = reach
+        if noise == "laplace":
+            count = ball(len(points))
+            wide = smaller(count * kernel.rows.norm, count.sqrt() * reach)
         many = ball(len(points)) if noise == "laplace" else ball(len(points)).sqrt()
         lost_twice, told = 2 * kernel.rounding * many, "of predictions at the public points"
     needed = wide * kernel.sensitivity() + lost_twice
     if noise == "gaussian":
-        if kernel.grid is None:
-            raise Undecided("the file does not say which grid the noise is on")
-        needed = widened(needed, kernel.grid, numbers)
+        needed = widened(needed, kernel.exponent, numbers)
     yield at_least(name, "sensitivity", event["sensitivity"], needed, told, WIDEST_GAP)
     (curve,) = event["curves"]
     scale = noise_scale(noise, ball(event["sensitivity"]), curve)
     yield at_least(
         name, "noise scale", event["scale"], scale, "required by this sensitivity and curve"
     )
+    drawn = ball(event["scale"])
     if noise == "gaussian":
         yield slack_number(name, curve, numbers)
+        sd = drawn * needed_before(needed, kernel.exponent, numbers) / needed
+        yield grid_number(name, kernel.exponent, sd)
+    else:
+        largest = reach * kernel.longest + norm_quantile(noise, drawn, of_one)
+        yield grid_number(name, kernel.exponent, coordinate_sd(noise, drawn, of_one), largest)
 
 
-def _stretch(kernel: KernelFacts, points: list[list[float]], *, in_l1: bool) -> Ball:
-    """How much further predictions move than the minimizer."""
+def _largest_eigenvalue(kernel: KernelFacts, points: list[list[float]]) -> Ball:
+    """Of the points' kernel: predictions move its root times as far as the minimizer."""
     if len(points) > MOST_POINTS:
         raise Undecided(f"more than {MOST_POINTS} public points: their eigenvalue is not computed")
     between = _kernel_function(kernel.facts.header["kernel"])
@@ -188,10 +241,7 @@ def _stretch(kernel: KernelFacts, points: list[list[float]], *, in_l1: bool) -> 
             top = larger(top, value.real)
     except ValueError as error:
         raise Undecided("the eigenvalues of the points' kernel lie too close together") from error
-    if not in_l1:
-        return top.sqrt()
-    count = ball(len(points))
-    return smaller(count * kernel.rows.norm, (count * top).sqrt())
+    return top
 
 
 def _kernel_function(record: Record) -> Callable[[list[float], list[float]], Ball]:

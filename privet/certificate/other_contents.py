@@ -44,6 +44,15 @@ def table_shape(table: Any) -> tuple[int, ...]:
     return (len(table), *inner)
 
 
+def _cells(table: Any) -> Iterator[Any]:
+    """What nested lists hold."""
+    if isinstance(table, list):
+        for each in table:
+            yield from _cells(each)
+    else:
+        yield table
+
+
 def touched_cells(name: str, shape: tuple[int, ...]) -> int:
     """In how many cells of a table a row is: one for each class that scores are counted for."""
     return shape[0] if name == "scores" else 1
@@ -58,7 +67,8 @@ def evaluation_contents(facts: FileFacts) -> Iterator[Number]:
     right = len(classes) >= 2 and len(set(map(str, classes))) == len(classes)
     yield fact("file", "classes", len(classes), right, told)
     shapes = {name: table_shape(table) for name, table in counts.items()}
-    known = all(_is_table(name, shape, len(classes)) for name, shape in shapes.items())
+    known = all(map(is_number, _cells(list(counts.values()))))
+    known = known and all(_is_table(name, shape, len(classes)) for name, shape in shapes.items())
     cells = sorted(math.prod(shape) for shape in shapes.values())
     counted = [int(part["m"]) for part in parts if part["mechanism"] == "histogram"]
     means = [part for part in parts if part["mechanism"] == "moments"]

@@ -25,7 +25,8 @@ _PERSON = re.compile(
     r"one person \(told apart by (.+), at most (?:one row counts|(\d+) rows count)\)", re.DOTALL
 )
 WORTH = re.compile(
-    r"for a person with all of them the guarantee is \w+ = ([0-9.e+-]+)(?:, delta = ([0-9.e+-]+))?"
+    r"for a person with all of them the guarantee is (\w+) = ([0-9.e+-]+)"
+    r"(?:, delta = ([0-9.e+-]+))?"
 )
 #: Sentences show six digits.
 SHOWN = 1e-5
@@ -104,7 +105,9 @@ def _worth(facts: FileFacts, size: int) -> Iterator[Number]:
         yield at_most("total", "delta for a person", float(delta.mid()), delta, told)
         costs.append(delta)
     told = "what the list of assumptions tells a person must be what the claim is worth"
-    for words in WORTH.findall(" ".join(map(str, facts.guarantee["assumptions"]))):
+    for calculus, *words in WORTH.findall(" ".join(map(str, facts.guarantee["assumptions"]))):
+        told_in = "must be in the calculus of the claim: a rho is no epsilon"
+        yield agreed("total", "amount in words", calculus in claim, told_in)
         for number, least in zip(words, costs, strict=False):
             least = least * (1 - ball(SHOWN))
             yield at_least("total", "amount in words", float(number or 0.0), least, told)

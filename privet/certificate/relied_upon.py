@@ -15,14 +15,18 @@ from privet.certificate.promised_unit import SHOWN, WORTH, declared_schema
 from privet.certificate.search_numbers import is_search
 from privet.certificate.verdicts import Number, Undecided, agreed, left_open
 
+#: Points that a release shows, or places its features by.
+POINTS = "public points, declared public"
 #: Declared parameters that are public by assertion only, and words of the sentence that says so.
 ASSERTED = {
     "center": "the center of the regularization",
     "public_rows": "the public rows for whitening",
-    "public_points": "public points, declared public",
+    "public_points": POINTS,
     "class_weight": "the class weights",
     "centers": "the centers of the components",
     "column_bounds": "declared column_bounds",
+    "column_weights": "the column weights",
+    "features": "the feature map .* made without the rows",
 }
 #: What every promise relies on: the table's size, its labels, and how long a row can be.
 RELIED = (
@@ -96,7 +100,14 @@ def _needed(facts: FileFacts) -> Iterator[str]:
         yield LENGTH
     if (p.get("regularizer") or {}).get("weights") is not None:
         yield "weights of the ridge"
+    if "frequencies_" in facts.header.get("arrays", {}):
+        yield "drawn without looking at the rows"
+    if facts.kind == "answers":
+        yield from _answered(facts)
     if facts.kind == "intervals":
+        yield "the released model itself"
+        if (facts.constants.get("loss") or {}).get("weights") is not None:
+            yield ASSERTED["class_weight"]
         yield "that the rows are those the model was trained on"
     if facts.kind == "model":
         schema = declared_schema(facts)
@@ -109,6 +120,15 @@ def _needed(facts: FileFacts) -> Iterator[str]:
         public = event["mechanism"] == "search with public validation"
         if public or (event["mechanism"] == "random stopping search" and event["m"] == 0):
             yield "the validation rows, which nothing protects"
+
+
+def _answered(facts: FileFacts) -> Iterator[str]:
+    """Points that answers show were there before the rows: declared, or from numbers alone."""
+    model = facts.header["model"]
+    if model == "SemiInteractiveClassifier":
+        yield POINTS
+    elif model == "NonInteractiveClassifier" and facts.header["kernel"]["name"] != "linear":
+        yield f"{POINTS}|a net of declared spacing"
 
 
 def _marks(schema: Record) -> list[object]:

@@ -20,6 +20,10 @@ from privet.certificate.verdicts import Number, Undecided, at_least, at_most, fa
 
 #: What rounding may leave of a budget that was divided into equal shares.
 SHARED = 1e-6
+#: The curve that shares of a budget add up to: one in epsilon and delta has none.
+SHARED_AS = {"pure": "pure", "zcdp": "concentrated", "gdp": "gaussian"}
+#: What a run must keep for the theorem behind each curve of random stopping.
+RUNS = {"pure": "pure", "random_stopping": "zcdp"}
 
 
 def is_search(event: Record) -> bool:
@@ -94,6 +98,8 @@ def _stopping(release: str, event: Record, part: SearchPart) -> Iterator[Number]
     """A run costs its budget; its noisy count is one number of sensitivity 1."""
     (curve,), kept = event["curves"], part.constants
     eta, gamma = kept["eta"], kept["gamma"]
+    if RUNS[curve["kind"]] != part.budget["kind"]:
+        raise Undecided(f"no theorem here on runs that keep the budget {part.budget['kind']!r}")
     told = "the law of the number of runs: eta above -1, gamma between 0 and 1"
     yield fact(release, "eta", eta, eta > -1.0 and 0.0 < gamma < 1.0, told)
     if curve["kind"] == "random_stopping":
@@ -117,7 +123,7 @@ def _stopping(release: str, event: Record, part: SearchPart) -> Iterator[Number]
 def _public(release: str, event: Record, part: SearchPart) -> Iterator[Number]:
     """Equal shares of the whole."""
     (curve,), count = event["curves"], part.candidates
-    if (curve["kind"] == "pure") != ("epsilon" in part.budget):
+    if curve["kind"] != SHARED_AS.get(part.budget["kind"]):
         raise Undecided("the shares are in another calculus than the whole")
     paid = curve["loss"] if curve["kind"] == "pure" else curve["rho"]
     told = f"the curve of the search must cover {count} equal shares, and be of no others"

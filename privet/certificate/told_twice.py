@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from privet.certificate.declared_rows import kernel_bound
+from privet.certificate.declared_rows import kernel_bound, map_norm
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.promised_unit import SHOWN
 from privet.certificate.search_numbers import is_search
@@ -64,6 +64,8 @@ def _assumptions(facts: FileFacts) -> Number:
     words, p = "; ".join(map(str, facts.guarantee["assumptions"])), facts.parameters
     pairs: list[tuple[float, float]] = []
     bound = p.get("norm_bound", facts.header.get("geometry", {}).get("bound"))
+    if p.get("features") is not None:  # what is clipped are the features of the map
+        bound = float(map_norm(p["features"]).mid())
     if bound is not None:
         pairs += [(float(told), float(bound)) for told in _NORM.findall(words)]
     for low, high in _TARGET.findall(words):

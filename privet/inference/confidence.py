@@ -47,8 +47,9 @@ from privet.rows import Rows
 from privet.schema import Schema
 
 NAME = "fit with confidence intervals"
-WORD_OF_THE_CALLER = (
-    "that the rows are those the model was trained on: only their number was compared"
+RELIED_UPON = (
+    "the released model itself: its coefficients were paid for by the fit, and are not again here",
+    "that the rows are those the model was trained on: only their number was compared",
 )
 
 
@@ -140,7 +141,7 @@ def guarantee_of(moments: SecondMoments, design: MatrixDesign, model: Guarantee)
         model,
         event=design.event,
         numerics=design.numerics,
-        assumptions=(*model.assumptions, WORD_OF_THE_CALLER),
+        assumptions=(*model.assumptions, *RELIED_UPON),
         receipt=None,
         released=today(),
         constants={
