@@ -28,7 +28,7 @@ def onnx_graph(released: HandedModel) -> bytes:
         from skl2onnx import to_onnx
         from skl2onnx.common.data_types import FloatTensorType
     except ImportError as error:
-        raise MissingExtra("ONNX needs skl2onnx and onnxruntime: privet[onnx].") from error
+        raise MissingExtra("ONNX needs skl2onnx and onnxruntime: install privet[onnx].") from error
     numbers = released.is_regression
     plain: Any = None if numbers else plain_model(released)
     if numbers:

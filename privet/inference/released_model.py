@@ -295,8 +295,9 @@ def refuse_other_noise(made: str) -> None:
     if made not in MECHANISMS:
         raise DeclarationError(
             f"There are no intervals for a model by {made!r}: they are for output and "
-            "objective perturbation, whose noise has a known law in the coefficients. Fit with "
-            "mechanism='objective'."
+            "objective perturbation, whose noise has a known law in the coefficients. Fit one "
+            "model with mechanism='objective' and standardize=None (privet train --mechanism "
+            "objective --standardize none)."
         )
 
 

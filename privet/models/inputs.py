@@ -71,8 +71,8 @@ def schema_classes(declared: Any, schema: Schema) -> list[Any]:
     if schema.classes is None:
         raise DeclarationError(
             "The schema's label is a number. A classifier needs a label with classes; for a number "
-            "use LinearRegression, HuberRegressor or PoissonRegressor (--model linear, huber, "
-            "poisson)."
+            "use LinearRegression, HuberRegressor, PoissonRegressor or KernelHuberRegressor "
+            "(--model linear, huber, poisson, kernel-huber)."
         )
     classes = list(schema.classes)
     if declared is None:

@@ -148,9 +148,9 @@ def noise_words(released: ReportedModel) -> str:
     """What public numbers say of the noise in a coefficient, and what they do not."""
     if released.band is None and not released.chosen:
         return (
-            "The noise in a coefficient has no known law here: it was added to products of columns "
-            "and target that were then solved for, or columns have weights of their own, or the "
-            "file does not keep the user's loss. Do not read single coefficients."
+            "The noise in a coefficient has no known law here: it was added to sums or gradients "
+            "from which the coefficients were then computed, or columns have weights of their own, "
+            "or the file does not keep the user's loss. Do not read single coefficients."
         )
     if released.band is None:
         return (

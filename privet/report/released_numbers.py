@@ -71,7 +71,7 @@ class ReportedModel:
     @property
     def chosen(self) -> bool:
         """Whether a search chose the model among several."""
-        return not self._own.is_one_fit
+        return "search" in self._own.guarantee.event.mechanism
 
     @property
     def promise(self) -> Budget:

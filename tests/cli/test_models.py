@@ -56,6 +56,11 @@ def test_class_means_are_for_many_classes(people: Path, tmp_path: Path) -> None:
     refused = run("intervals", tmp_path / "m.privet", tmp_path / "things.csv", "--epsilon", "1")
     assert refused.exit_code != 0
     assert "no intervals" in " ".join(refused.output.split())
+    assert "--standardize none" in " ".join(refused.output.split())
+    assert run("report", tmp_path / "m.privet", "--out", tmp_path / "r.html").exit_code == 0
+    page = (tmp_path / "r.html").read_text()
+    assert "has no known law here" in page
+    assert "chosen by a search" not in page  # one fit, no search
 
 
 @pytest.mark.parametrize("kind", KINDS)
