@@ -2,7 +2,8 @@
 
     mechanisms    the whole battery, for every mechanism, law of noise and loss
     releases      replayed sensitivity of models, pipelines, searches, intervals, evaluations,
-                  answers from kernels and means; the noise of intervals, evaluations and means
+                  answers from kernels and means; the noise of intervals, evaluations, answers,
+                  means and choices
     boxes         certified lower bounds on epsilon from releases alone
     probes        last bits, and noise of other processes
 
@@ -17,11 +18,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from privet.audit.answer_noise import answer_noises
 from privet.audit.answer_replay import replayed_answers
 from privet.audit.attacks import Finding, Pair, allows_opposite_rows
 from privet.audit.battery import CROWD_ROWS, audit_mechanism, designs_over_ridges, shift_claim
 from privet.audit.black_box import WatchedBound
 from privet.audit.cases import AuditCase, audit_cases
+from privet.audit.choice_noise import partition_noises, stopping_noises
 from privet.audit.descent_replay import audit_descent
 from privet.audit.doors import BOXES, EPSILON, through_fit, through_many_draws
 from privet.audit.exact import Worst, worst_loss
@@ -59,12 +62,24 @@ class Effort:
 
 FULL = Effort(draws=5000, bits=5000, box=400_000, fits=6000, enough=0.95)
 SHORT = Effort(draws=1000, bits=1000, box=100_000, fits=250, enough=0.88)
+
+
+def _answers() -> Iterator[Finding]:
+    yield from replayed_answers()
+    yield from answer_noises()
+
+
 #: Releases that are replayed by a name of their own, beside models and searches.
 REPLAYS: dict[str, Callable[[], Iterable[Finding]]] = {
     "intervals": replayed_intervals,
     "evaluation": replayed_evaluation,
     "means": replayed_moments,
-    "answers": replayed_answers,
+    "answers": _answers,
+}
+#: The noise of searches, by the names under which these are replayed.
+CHOICES: dict[str, Callable[[], Iterable[Finding]]] = {
+    "PartitionSearch": partition_noises,
+    "RandomStoppingSearch": stopping_noises,
 }
 
 
@@ -242,10 +257,16 @@ def _replays(what: str) -> Iterator[tuple[str, Callable[[], Iterable[Finding]]]]
             yield name, partial(_one, replayed_model, name)
     for name in SEARCHES:
         if what in ("all", name):
-            yield name, partial(_one, replayed_search, name)
+            yield name, partial(_search, name)
     for name, replay in REPLAYS.items():
         if what in ("all", name):
             yield name, replay
+
+
+def _search(name: str) -> Iterator[Finding]:
+    yield replayed_search(name)
+    if name in CHOICES:
+        yield from CHOICES[name]()
 
 
 def _one(replay: Callable[[str], Finding], name: str) -> list[Finding]:

@@ -39,9 +39,11 @@ def cone_square(scale: float, side: int) -> float:
     return side * (side + 1) * (side + 1) * scale**2
 
 
-def noise_finding(released: Callable[[], Array], square: float, told: str) -> Finding:
+def noise_finding(
+    released: Callable[[], Array], square: float, told: str, pairs: int = PAIRS
+) -> Finding:
     """The stated mean square of the noise over the one found, which may be larger by chance."""
-    squares = [float(((released() - released()) ** 2).sum()) for _ in range(PAIRS)]
+    squares = [float(((released() - released()) ** 2).sum()) for _ in range(pairs)]
     found = float(np.mean(squares)) / 2.0
     measured = square / found if found > 0.0 else np.inf
     return Finding("noise", measured, 1.0 / LEAST, told, random=True)

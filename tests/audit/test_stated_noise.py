@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from privet.audit.answer_noise import answer_noises
 from privet.audit.attacks import Finding
+from privet.audit.choice_noise import partition_noises, stopping_noises
 from privet.audit.full_audit import REPLAYS
 from privet.audit.stated_noise import (
     cone_square,
@@ -16,7 +19,7 @@ from privet.audit.stated_noise import (
     noise_finding,
     spherical_square,
 )
-from privet.mechanisms import counts, matrix, moments
+from privet.mechanisms import counts, distinguishing, matrix, moments, projection, selection
 from privet.noise import NOISES, ConeLaplace, GaussianNoise, Laplace
 from privet.randomness import InsecureSeed
 
@@ -41,6 +44,25 @@ def test_half_the_noise_of_what_is_measured_is_seen(
     found = list(noises(name))
     assert found
     assert not any(one.passed for one in found)
+
+
+def narrow(law: Any) -> Any:
+    """The same law at half its scale."""
+    return replace(law, scale=law.scale / 2.0)
+
+
+def test_half_the_noise_of_answers_and_choices_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (projection, distinguishing):
+        monkeypatch.setattr(module, "add_noise", halved(module.add_noise))
+    for module in (selection, distinguishing):
+        choose = module.noisy_max
+        monkeypatch.setattr(
+            module, "noisy_max", lambda v, law, drawn, it=choose: it(v, narrow(law), drawn)
+        )
+    for kind in ("add_discrete_laplace", "add_discrete_gaussian"):
+        monkeypatch.setattr(counts, kind, halved(getattr(counts, kind)))
+    found = [*answer_noises(), *partition_noises(), *stopping_noises()]
+    assert [one.sentence for one in found if one.passed] == ["answers, function."]
 
 
 def test_noise_that_is_forgotten_or_used_again_is_seen() -> None:
