@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -293,6 +294,7 @@ def _planned(
     options: dict[str, Any],
 ) -> tuple[Any, int]:
     """The plan, and how many rows a person may have: from the flags, or as ``train`` would fit."""
+    from privet.models.knots import with_knots
     from privet.models.raw_tables import for_schema, prepared_for
     from privet.planning import plan as make
     from privet.schema import Schema
@@ -304,8 +306,9 @@ def _planned(
         width = required(columns, "--columns")
         return make(model.unfitted(None, **options), n=rows, d=width, classes=classes), 1
     declared = Schema.from_toml(schema)
-    unfitted = for_schema(model.unfitted(declared.classes or (), **options), declared)
-    unfitted = prepared_for(unfitted, rows, declared.width)
+    made = partial(for_schema, model.unfitted(declared.classes or (), **options))
+    declared = with_knots(declared, "auto" if model.is_default else None, rows, made)
+    unfitted = prepared_for(made(declared), rows, declared.width)
     taken = UNPLANNED.get(getattr(unfitted, "mechanism", ""))
     if options.get("mechanism") is None and taken is not None:
         typer.echo(INSTEAD.format(taken=taken), err=True)

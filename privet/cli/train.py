@@ -86,7 +86,8 @@ def train(
     with paying(out, account.ledger, force=force) as paid:
         fitted = fit(unfitted, declared, table, knots="auto" if model.is_default else None)
         deliver(fitted, paid)
-    show_released(fitted, out, time.perf_counter() - start, json=json)
+    bent = getattr(fitted, "schema_", "") != declared.to_toml()
+    show_released(fitted, out, time.perf_counter() - start, json=json, bent=bent)
 
 
 def tune(
@@ -205,11 +206,17 @@ PREPARED = {
     "intervals",
 }
 
+BENT = "bend at public knots, for accuracy (age@55 is a column); --model logistic keeps lines"
 MEANS = "from noisy sums of each class, for accuracy; --standardize none where you want intervals"
 
 
 def show_released(
-    model: PrivateLinearClassifier, out: Path, seconds: float | None, *, json: bool
+    model: PrivateLinearClassifier,
+    out: Path,
+    seconds: float | None,
+    *,
+    json: bool,
+    bent: bool = False,
 ) -> None:
     """What was released, where, and what to do next; None leaves out time and memory."""
     guarantee, memory = model.guarantee_, peak_memory()
@@ -236,6 +243,8 @@ def show_released(
     ]
     if model.standardize in ("unit", "whiten"):
         lines.append(("Columns", PREPARED[model.standardize]))
+    if bent:
+        lines.append(("Numbers", BENT))
     if model.mechanism == "means":
         lines.append(("Scores", MEANS))
     if seconds is not None:

@@ -176,8 +176,9 @@ def test_flags_that_do_not_fit_are_wrong_usage(
         ("--model", "svm", "--epsilon", 3, "--class-weight", "over 50k=3"),
         ("--model", "gaussian", "--rho", 2, "--mechanism", "output"),
         ("--model", "kernel-svm", "--rho", 2, "--frequencies", 20, "--standardize", "private"),
+        ("--epsilon", 50),  # so much that numbers bend
     ],
-    ids=lambda flags: flags[1],
+    ids=lambda flags: str(flags[1]),
 )
 def test_a_plan_by_the_schema_is_for_the_fit_that_train_makes(
     people: Path, tmp_path: Path, flags: tuple[Any, ...]
@@ -188,8 +189,10 @@ def test_a_plan_by_the_schema_is_for_the_fit_that_train_makes(
     out = tmp_path / "m.privet"
     fitted = run("train", people / "people.csv", *schema, *flags, "--out", out, "--json")
     assert fitted.exit_code == 0, fitted.output
-    lam = json.loads(fitted.stdout)["regularization"]
-    assert json.loads(planned.stdout)["regularization"] == pytest.approx(lam, rel=1e-12)
+    made, plan = json.loads(fitted.stdout), json.loads(planned.stdout)
+    assert plan["regularization"] == pytest.approx(made["regularization"], rel=1e-12)
+    assert plan["declared"]["d"] == made["columns"]
+    assert ("knots" in load(out).schema_) == ("--model" not in flags)
 
 
 def test_a_plan_without_a_schema_has_no_labels_and_no_bounds() -> None:
