@@ -6,7 +6,8 @@ everything else, seeded. The value that an interval is for, the table's own mini
 regularization, is known. A cell is added to ``regression_intervals.jsonl`` when it is done: a run
 can be stopped and continued, and several may share the work (``measure 0/2`` and ``measure 1/2``).
 
-Run: python reproduce/regression_intervals.py [measure [part/parts]] [write]   (needs PRIVET_DATA)
+Run: python reproduce/regression_intervals.py [measure [part/parts]] [write] [fresh]   (needs
+PRIVET_DATA); ``fresh`` prints the cell that a change was made for, with other seeds.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from privet.rows.arrays import checked_rows
 PAGE = HERE / "regression_intervals.md"
 RESULTS = PAGE.with_suffix(".jsonl")
 LEVEL, LIMIT, SURPRISE, MOST_FALSE = 0.95, 0.93, 1e-3, 0.06
+#: the cell that directions without curvature were lowered together for
+CHANGED = "constant|5|Poisson, overdispersed|8000|pure|0.5"
 #: replicates of a cell, of one with columns without effect and few rows, and of a million rows
 MANY, MORE, FEW, SMALL, LARGE = 400, 1600, 100, 10_000, 1_000_000
 #: columns and rows of a made-up table, and the budget; a third of them for each table and model
@@ -135,11 +138,13 @@ def truth_of(model: Any, x: Array, y: Array) -> Array:
     return np.append(theta[:-1], theta[-1] * (view.constant or 0.0))
 
 
-def measure(cell: Cell) -> dict[str, Any]:
-    """Coverage, lengths and false positives of one cell, or its refusal."""
+def measure(cell: Cell, *, fresh: bool = False) -> dict[str, Any]:
+    """Coverage, lengths and false positives of one cell, or its refusal; ``fresh``: other seeds."""
     (make, declared), (x, y) = MODELS[cell.model], rows_of(cell.data, cell.d, cell.model)
     budget = PureDP(cell.budget) if cell.kind == "pure" else ZCDP(cell.budget)
     start, key = time.process_time(), zlib.crc32(cell.key.encode())
+    if fresh:
+        key = key // 2 + 1_000_003
     point, truth = np.full(cell.d, 0.5 / cell.d**0.5), None
     errors, halves, ps, joint, decision = [], [], [], [], []
     for turn in range(cell.replicates):
@@ -220,7 +225,8 @@ The first run had false positives of 0.064 in one cell: three directions without
 noise spreads further than that of one. Since then all such eigenvalues are lowered together, which
 makes intervals longer where there are several, and changes no others. Cells marked *again* were
 measured with it, on the same draws; the others are from the first run. The change was chosen after
-five others had been tried on the draws of that cell, so its new number is no independent test.
+five others had been tried on the draws of that cell, so its new number is no independent test. With
+other seeds (`fresh`, 1,600 replicates) that cell has 0.050 ± 0.004, and coverage 0.967 ± 0.002.
 
 """
 
@@ -277,6 +283,8 @@ def main() -> None:
                 file.write(json.dumps(found) + "\n")
             told = {k: v for k, v in found.items() if k not in ("coverages", *asdict(cell))}
             print(found.get("refused", told), flush=True)
+    if "fresh" in wanted:
+        print(measure(next(cell for cell in grid() if cell.key == CHANGED), fresh=True))
     if "write" in wanted:
         kept = {cell.key for cell in grid()}
         results = [found for key, found in stored().items() if key in kept]
