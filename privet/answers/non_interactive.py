@@ -146,7 +146,18 @@ class NonInteractiveClassifier(ReleasedExpansion):
             kind = "a net of {} public points, declared public by the user"
         return [*told, kind.format(count(points))]
 
-    def _design(self, n: int, d: int) -> DistinguishingDesign:
+    def design(self, n: int, d: int) -> DistinguishingDesign:
+        """What a fit draws, from declarations alone.
+
+        Parameters
+        ----------
+        n, d : int
+            Rows and columns of the table.
+
+        Returns
+        -------
+        DistinguishingDesign
+        """
         points = self._points(d)
         return Distinguishing(
             **self._declared(d),
@@ -156,16 +167,16 @@ class NonInteractiveClassifier(ReleasedExpansion):
         ).design(n)
 
     def _event(self, n: int, d: int) -> Event:
-        return self._design(n, d).event
+        return self.design(n, d).event
 
     def _constants(self, n: int, d: int) -> dict[str, Any]:
-        return self._design(n, d).constants
+        return self.design(n, d).constants
 
     # -- fitting -------------------------------------------------------------------------------
 
     def _run(self, data: Any, targets: Array) -> str:
         n, d = table_shape(data)
-        kernel, design = self._kernel(d), self._design(n, d)
+        kernel, design = self._kernel(d), self.design(n, d)
         risk, tolerance = design.minimizer.risk, design.minimizer.tolerance
         minimum = kernel_minimum(risk, kernel, data, targets, tolerance)
         randomness = source(self.insecure_seed)

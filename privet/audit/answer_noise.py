@@ -90,7 +90,7 @@ def _projected(way: Any, budget: Budget) -> Finding:
 def _net(budget: Budget) -> Iterator[Finding]:
     """The noise of an answer, and that of the choice of a point."""
     model, told = NonInteractiveClassifier(budget, net=_places(), **_common()), _named(budget)
-    design, drawn = model._design(ROWS, 1), source(None)
+    design, drawn = model.design(ROWS, 1), source(None)
     kept, event = design.constants, design.event
     kind = "gaussian" if budget.allows_gaussian else "laplace"
     square = independent_square(kind, event.scale, PLACES)

@@ -110,7 +110,7 @@ def test_drawn_weights_are_on_a_grid_below_their_noise(unit: float) -> None:
     """Neither finer than the noise asks for, which carries bits, nor so coarse as to be zero."""
     model = NonInteractiveClassifier(kernel=Linear(unit), **declared(unit, ZCDP(50.0), rounds=5))
     weights = model.fit(unit * X, Y).points_[0] * model.dual_coef_[0]
-    noise = model._design(len(Y), 3).numeric.coordinate_sd / unit
+    noise = model.design(len(Y), 3).numeric.coordinate_sd / unit
     assert float(np.abs(weights).max()) > 0.01 * noise
     steps = weights / (2.0 ** np.floor(np.log2(noise)) * 2.0**-20)
     assert np.abs(steps - np.rint(steps)).max() <= 1e-5 * max(
