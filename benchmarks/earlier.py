@@ -1,10 +1,12 @@
 """What this version costs beside an earlier one: processor seconds, as ratios in one run.
 
 Start-up, fits, draws and evaluations in new processes, one of each version in turn; the least of
-the runs counts, which a busy machine disturbs least. Writes ``earlier.md``.
+the runs counts, which a busy machine disturbs least. Both have their compiled modules, as a
+package that is installed has. Writes ``earlier.md``.
 
-Run: python benchmarks/earlier.py FOLDER, where FOLDER is a checkout of the earlier version
-(git worktree add FOLDER COMMIT); both run with the packages of this environment.
+Run: python benchmarks/earlier.py FOLDER [MORE], where FOLDER is a checkout of the earlier version
+(git worktree add FOLDER COMMIT) and MORE a folder with packages that only it needs (pip install
+--target MORE opendp); both run with the packages of this environment.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 HERE = Path(__file__).parents[1]
-RUNS = 5
+RUNS = 7
 TABLE = """
 import warnings; warnings.simplefilter("ignore")
 import logging; logging.disable()
@@ -68,14 +72,21 @@ COMMANDS = {
 }
 
 
-def once(folder: Path, arguments: list[str]) -> float:
+def surroundings(compiled: str, folders: list[Path]) -> dict[str, str]:
+    """One thread, modules from ``folders``, and their compiled forms kept in ``compiled``."""
+    single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    path = os.pathsep.join(map(str, folders))
+    return {**kept, **single, "PYTHONPYCACHEPREFIX": compiled, "PYTHONPATH": path}
+
+
+def once(folder: Path, arguments: list[str], environment: Mapping[str, str]) -> float:
     """Processor seconds of one process, or those that it tells."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env={**os.environ, **single, "PYTHONPATH": str(folder)},
+        env=environment,
         check=True,
         capture_output=True,
         text=True,
@@ -100,11 +111,18 @@ def main() -> None:
         "| what | earlier | now | ratio |",
         "|---|---|---|---|",
     ]
-    for name, arguments in COMMANDS.items():
-        runs = [(once(earlier, arguments), once(HERE, arguments)) for _ in range(RUNS)]
-        before, now = (min(run[i] for run in runs) for i in (0, 1))
-        lines.append(f"| {name} | {before:.2f} | {now:.2f} | {now / before:.2f} |")
-        print(lines[-1], flush=True)
+    more = [Path(each).resolve() for each in sys.argv[2:]]
+    with tempfile.TemporaryDirectory() as compiled:
+        then = surroundings(compiled, [earlier, *more])
+        today = surroundings(compiled, [HERE])
+        for name, arguments in COMMANDS.items():
+            once(earlier, arguments, then), once(HERE, arguments, today)  # compiles
+            runs = [
+                (once(earlier, arguments, then), once(HERE, arguments, today)) for _ in range(RUNS)
+            ]
+            before, now = (min(run[i] for run in runs) for i in (0, 1))
+            lines.append(f"| {name} | {before:.3f} | {now:.3f} | {now / before:.2f} |")
+            print(lines[-1], flush=True)
     Path(__file__).with_suffix(".md").write_text("\n".join(lines) + "\n")
 
 

@@ -10,6 +10,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=Fal
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 #: What follows a ledger's name in the names of its files: SQLite's own, and what is remembered.
 LEDGER_ENDS = ("-wal", "-shm", "-journal", "-head")
+_LEDGERS_OWN = re.compile(rf"(.+)(?:{'|'.join(LEDGER_ENDS)}|-answers-[0-9a-f]{{16}})", re.DOTALL)
 
 
 def write_whole(
@@ -54,12 +56,12 @@ def write_whole(
 def refuse_ledgers_place(path: Place) -> None:
     """Refuse the names that belong to a ledger: SQLite deletes and overwrites what is there."""
     target = Path(path)
-    for end in LEDGER_ENDS:
-        if target.name.endswith(end) and target.with_name(target.name[: -len(end)]).is_file():
-            raise DeclarationError(
-                f"{target.name} is the name of a file of a ledger, and nothing takes its place: "
-                "it would be lost at the next charge. Choose another name."
-            )
+    found = _LEDGERS_OWN.fullmatch(target.name)
+    if found is not None and target.with_name(found[1]).is_file():
+        raise DeclarationError(
+            f"{target.name} is the name of a file of a ledger, and nothing takes its place: it "
+            "would be lost at the next charge. Choose another name."
+        )
 
 
 def write_paid(path: Place, content: bytes | str, *, overwrite: bool, mode: int = 0o600) -> None:
@@ -213,3 +215,11 @@ def printable(text: str, keep: str = "") -> str:
     Names come from other people's files.
     """
     return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in text)
+
+
+def shortened(text: str, longest: int) -> str:
+    """``text`` as ``printable`` has it, cut in the middle: ends tell one name from the next."""
+    clean = printable(text)
+    if len(clean) <= longest:
+        return clean
+    return f"{clean[: longest // 2]}…{clean[len(clean) - (longest - 1) // 2 :]}"

@@ -27,6 +27,8 @@ from privet.errors import DataError, DeclarationError
 DEEPEST = 64
 #: Lists and tables in one text; each takes far more memory than the two signs that open it.
 MOST_CONTAINERS = 2_000_000
+#: Numbers and texts in them: what is read takes ten times the memory of "1,1,1".
+MOST_ITEMS = 1 << 24
 #: Digits of a whole number: with one more it may be beyond every double.
 MOST_DIGITS = 308
 MEGABYTE = 1 << 20
@@ -110,6 +112,8 @@ def parsed_json(text: bytes) -> Any:
     """
     if text.count(b"[") + text.count(b"{") > MOST_CONTAINERS:
         raise ValueError("too many lists and tables")
+    if text.count(b",") > MOST_ITEMS:
+        raise ValueError("too many numbers")
     try:
         found = json.loads(
             text.decode(),

@@ -27,9 +27,9 @@ it is significantly below 0.93 (one-sided p < 0.001).
 
 """
 
-WAITING = """Measured before what errors across a direction add was taken off, which shortens
-intervals by up to some 2 % where the curvature is clear and leaves others as they were; part of no
-verdict above. `python reproduce/interval_grid.py` measures them again.
+WAITING = """Measured before a pure fit of logistic loss and its matrices were one release
+(`privet/mechanisms/matrix_beside.proof.md`), which makes the noise in the matrices smaller; part
+of no verdict above. `python reproduce/interval_grid.py` measures them again.
 
 """
 

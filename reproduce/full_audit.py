@@ -33,9 +33,8 @@ numbers in it (tests, black boxes) differ from run to run; the others do not.
 
 Exact divergences of Gaussian noise are computed for outputs of at most two numbers. With softmax or
 joint Huber loss that leaves one column, in which two rows move the gradient less than they can in
-two, so those rows of the table show less than they could. The noise of a sparse vector is not
-tested here; a test watches every draw of every release
-(`tests/laws/test_draws.py`).
+two, so those rows of the table show less than they could. Beside the noise that is tested here, a
+test watches every draw of every release (`tests/laws/test_draws.py`).
 
 """
 

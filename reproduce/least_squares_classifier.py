@@ -36,7 +36,7 @@ BUDGETS: tuple[Budget, ...] = tuple(
 LOGISTIC, REGRESSION = ("as it is", "prepared"), ("auto", "statistics")
 WAYS = (*LOGISTIC, *REGRESSION)
 LOSSES = ("prepared", "huber", "least_squares")
-SECOND = "\n## On prepared rows\n\n"
+SECOND, JUDGED = "\n## On prepared rows\n\n", "\n## What follows\n\n"
 
 
 def tables() -> Iterator[tuple[str, Array, Array]]:
@@ -137,10 +137,11 @@ def main() -> None:
     """Measure what is asked for, and keep the rest of the page."""
     wanted = sys.argv[1:] or ["regression", "prepared"]
     kept = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    first, sign, rest = kept.partition(SECOND)
+    tables, *judged = kept.partition(JUDGED)  # written by hand: read it again after a new run
+    first, sign, rest = tables.partition(SECOND)
     first = regression() if "regression" in wanted else first
     second = prepared() if "prepared" in wanted else sign + rest
-    PAGE.write_text(first + second, encoding="utf-8")
+    PAGE.write_text(first + second + "".join(judged), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -64,7 +64,9 @@ Written by `python reproduce/little_bootstraps.py`. Chadha, Duchi and Kuditipudi
 matrix: each of s parts of the table tells a length, and the median is released privately. Numbers
 are mean lengths over non-private ones at the same regularization, over {replicates} replicates,
 with the mean coverage, which is worked out from the law of the error with the exact matrices, to
-first order; resamples are without end. *Ours* is `fit_with_intervals` with defaults.
+first order; resamples are without end. *Ours* is `fit_with_intervals` with defaults as it was
+before fit and matrices of logistic loss were one release: those intervals are shorter now (see
+[interval_grid.md](interval_grid.md)).
 
 - *By a rule*: as they would be released. The number of parts is the largest of {parts} that leaves
   each {rows} rows for every parameter; each median gets eps = {needs} times 64/s, and the fit the

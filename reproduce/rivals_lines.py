@@ -267,7 +267,8 @@ def hull_line() -> dict[str, Any]:
     x = np.concatenate([hot, rng.uniform(-1.0, 1.0, (40_000, 4))], axis=1) / 4.0
     y = rng.integers(2, size=len(x))
     domain = [*(OneHot(w, 0.25) for w in widths), Box(4, 0.25)]
-    model = LogisticRegression(PureDP(1.0), domain=domain, fit_intercept=False, insecure_seed=1)
+    options = {"domain": domain, "fit_intercept": False, "noise": "hull"}
+    model = LogisticRegression(PureDP(1.0), insecure_seed=1, **options)
     fits, draws = [], []
     for _ in range(5):
         start = time.process_time()

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from privet.audit.cases import LOSSES
 from privet.losses import (
     HuberHinge,
     HuberResidual,
@@ -63,13 +64,7 @@ LOSS_CASES: tuple[Loss, ...] = (
 
 #: One instance of each loss, for laws in which its parameters hardly matter.
 EACH_LOSS: tuple[Loss, ...] = (
-    Logistic(),
-    HuberHinge(),
-    SmoothHinge(),
-    Softmax(3),
-    JointHuber(3),
-    HuberResidual(),
-    PoissonRate(),
+    *LOSSES,  # those that the audit attacks
     OwnLoss(huber(0.5), -1.0, 1.0),
     Weighted(Logistic(), (1.0, 3.0)),
 )

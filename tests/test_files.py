@@ -17,6 +17,7 @@ from privet._files import (
     file_digest,
     printable,
     probe,
+    shortened,
     write_paid,
     write_through,
     write_whole,
@@ -134,3 +135,11 @@ def test_of_many_threads_one_writes_what_was_paid_for(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(write, range(40))) == 1
+
+
+def test_long_names_keep_both_ends() -> None:
+    """In a picture, the class after a long category told one line from the next."""
+    assert shortened("short", 5) == "short"
+    homes = [f"discharge to: nursing home of the city → {name}" for name in ("home", "died")]
+    cut = [shortened(name, 20) for name in homes]
+    assert cut == ["discharge …ty → home", "discharge …ty → died"]

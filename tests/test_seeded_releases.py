@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import pytest
 
+from tests.laws.listed import names_the_same
 from tests.laws.releases import RELEASES
+from tests.reference import seeded_releases
 from tests.reference.seeded_releases import kept, numbers, worst
 
 
 def test_every_release_has_reference_numbers() -> None:
-    told = "python -m tests.reference.seeded_releases adds the numbers of new releases"
-    assert set(kept()) == set(RELEASES), told
+    told = "the kept numbers: python -m tests.reference.seeded_releases adds them"
+    names_the_same(kept(), RELEASES, told)
+
+
+def test_only_new_numbers_and_those_that_are_named_are_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Numbers of other releases stay as they are kept, to the last digit."""
+    first, second, new, *_ = RELEASES
+    monkeypatch.setattr(seeded_releases, "numbers", lambda name: {"computed": name})
+    monkeypatch.setattr(seeded_releases, "kept", lambda: {first: {}, second: {}, "gone": {}})
+    found = seeded_releases.renewed([second])
+    assert list(found) == list(RELEASES)
+    assert (found[first], found[second], found[new]) == (
+        {},
+        {"computed": second},
+        {"computed": new},
+    )
 
 
 @pytest.mark.parametrize("name", RELEASES)

@@ -10,7 +10,8 @@ battery                  all checks on one minimizer
 descent_replay           all checks on private gradient descent
 statistics_replay        all checks on noisy second moments
 means_replay             all checks on noisy sums by class
-cases, release_replay, measure_replay, answer_replay, matrix_replay, doors, precision, full_audit
+ cases, release_replay, measure_replay, answer_replay, beside_replay, doors, precision,
+ full_audit
                          all of it on every mechanism and release: ``privet audit``
 """
 

@@ -1,13 +1,16 @@
 """Whether answers from a kernel minimizer have the noise that their event states.
 
 Rows lie at places that are so far apart that a Gaussian kernel tells them from each other: each
-place has its own answer and its own noise. A sparse vector is not among them: where it guesses
-right it releases no noise at all.
+place has its own answer and its own noise. Of a sparse vector, which releases no noise at all where
+it guesses right, the running release itself is asked: the threshold of each epoch, which is secret,
+the comparisons with it, and the corrections.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,12 +28,17 @@ from privet.kernels import (
     NonInteractiveClassifier,
     SemiInteractiveClassifier,
 )
+from privet.mechanisms.sparse_vector import SparseVectorAnswers
 from privet.privacy import Budget
 from privet.randomness import source
 
 PLACES, APART, ROWS = 12, 10.0, 24
 #: Each pair of releases has the noise of all places.
 PAIRS = 40
+#: So far below and above a threshold that no noise reaches it.
+SURELY = 1e9
+#: Pairs of comparisons: chance then misses the limit by five deviations.
+COMPARED = 1000
 
 
 def answer_noises() -> Iterator[Finding]:
@@ -40,6 +48,7 @@ def answer_noises() -> Iterator[Finding]:
         for budget in (MUCH, MUCH_RHO):
             yield from (_projected(way, budget) for way in ("kernel_noise", "tddl"))
             yield from _net(budget)
+            yield from sparse_vector_noises(budget)
 
 
 def _common() -> dict[str, Any]:
@@ -105,3 +114,51 @@ def _net(budget: Budget) -> Iterator[Finding]:
     scores[:2] = 0.0, -step  # the others are never drawn
     told = f"answers, points of a net, {told}."
     yield choice_finding(lambda: design.choose(scores, drawn), "exponential", told)
+
+
+def sparse_vector_noises(budget: Budget) -> Iterator[Finding]:
+    """One release that goes on: a noise that is drawn once for two purposes is seen, too."""
+    model = InteractivePredictor(budget, mechanism="sparse_vector", queries=20, **_common())
+    design, drawn = _fitted(model).sparse_vector_, source(None)
+    running = SparseVectorAnswers(replace(design, epochs=sys.maxsize))
+    step, told = design.event.scale, f"answers, sparse vector, {_named(budget)}"
+
+    def level() -> float:
+        """The noise of the threshold of a new epoch."""
+        running.ask(-SURELY, drawn)
+        found = float(running.level or 0.0) - float(design.threshold)
+        running.release(0.0, drawn)
+        return found
+
+    def correction() -> float:
+        running.ask(SURELY, drawn)
+        return running.release(0.0, drawn)
+
+    def above() -> bool:
+        """Whether a second question is, one step below the threshold, where the first was not."""
+        while True:
+            epoch = SparseVectorAnswers(design)
+            epoch.ask(-SURELY, drawn)
+            just = float(epoch.level or 0.0) - step
+            if not epoch.ask(just, drawn):
+                return epoch.ask(just, drawn)
+
+    kind = "gaussian" if budget.allows_gaussian else "laplace"
+    for what, square, release in (
+        ("thresholds", independent_square("laplace", step / 2.0, PLACES), level),
+        (
+            "corrections",
+            independent_square(kind, design.constants["answer_scale"], PLACES),
+            correction,
+        ),
+    ):
+        yield noise_finding(
+            lambda it=release: np.array([it() for _ in range(PLACES)]),  # type: ignore[misc]
+            square,
+            f"{told}, {what}.",
+            PAIRS,
+        )
+    # half of exp(-1), as where permute-and-flip takes the one that is a step behind
+    yield choice_finding(
+        lambda: int(above()), "permute-and-flip", f"{told}, comparisons.", COMPARED
+    )

@@ -26,7 +26,9 @@ from privet.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 
 #: A number and a category: the smallest domain in which product, hull and sphere differ.
 DOMAIN = Domain((Box(1, 0.5), OneHot(2, 0.5)))
-SHAPED = ("product", "hull", "class product", "class hull")
+#: The same with blocks unlike enough for noise of their own.
+UNLIKE = Domain((Box(1, 0.5), OneHot(2, 0.05)))
+SHAPED = ("product", "hull", "grouped", "class product", "class hull")
 LOSSES: tuple[Loss, ...] = (
     Logistic(),
     HuberHinge(),
@@ -40,7 +42,7 @@ BUDGETS: tuple[tuple[Budget, tuple[str, ...]], ...] = (
     (
         PureDP(1.0),
         (
-            *("laplace", "product", "hull", "matrix laplace", "class product"),
+            *("laplace", "product", "hull", "grouped", "matrix laplace", "class product"),
             *("class laplace", "class hull"),
         ),
     ),
@@ -99,7 +101,8 @@ def audit_cases(only: str = "all", *, quick: bool = False) -> Iterator[AuditCase
 def _case(name: str, loss: Loss, budget: Budget, kind: Any) -> Iterator[AuditCase]:
     shape: dict[str, Any] = {}
     if kind in SHAPED:
-        shape = {"domain": DOMAIN, "norm_bound": DOMAIN.norm}
+        domain = UNLIKE if kind == "grouped" else DOMAIN
+        shape = {"domain": domain, "norm_bound": domain.norm}
     try:
         with quietly():
             mechanism = FITTED[name](loss, budget, noise=kind, **shape)

@@ -28,9 +28,11 @@ LITTLE = (PureDP(0.02), ZCDP(0.02**2 / 8.0))
 ROWS, RUNS = 4000, 12
 
 
-def choice_finding(chosen: Callable[[], int], noise: str, told: str) -> Finding:
+def choice_finding(
+    chosen: Callable[[], int], noise: str, told: str, choices: int = CHOICES
+) -> Finding:
     """By how many scales candidate 0, ahead by one, seems to be ahead."""
-    behind = sum(chosen() != 0 for _ in range(CHOICES)) / CHOICES
+    behind = sum(chosen() != 0 for _ in range(choices)) / choices
     if behind == 0.0:
         return Finding("noise", math.inf, 1.0 / LEAST, told, random=True)
     odds = 2.0 * behind if noise == "permute-and-flip" else behind / (1.0 - behind)

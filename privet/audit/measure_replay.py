@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from privet._types import Array
-from privet.audit.attacks import Finding
+from privet.audit.attacks import Finding, allows_opposite_rows
+from privet.audit.beside_replay import fit_beside, moments_beside, worst_beside
 from privet.audit.cases import short
-from privet.audit.matrix_replay import (
-    declared_matrix_distance,
-    in_units,
-    size_of_pair,
-    worst_matrix_replay,
-)
 from privet.audit.release_replay import (
     COLUMNS,
     ONE,
@@ -32,6 +28,7 @@ from privet.audit.release_replay import (
     farthest,
     people,
 )
+from privet.audit.replay import Data, MakeRows, random_neighbors
 from privet.audit.stated_noise import (
     cone_square,
     independent_square,
@@ -43,18 +40,129 @@ from privet.evaluation.allocation import EvaluationPlan, plan_evaluation
 from privet.evaluation.evaluated import EvaluatedModel, evaluated_model
 from privet.evaluation.number_evaluation import mechanism_of, noisy_means, residual_rows
 from privet.evaluation.private_evaluation import draw_tables, examination
-from privet.mechanisms.matrix import MatrixDesign, SecondMoments
+from privet.losses import Loss
+from privet.mechanisms.matrix import MatrixDesign, NoisyMatrices, SecondMoments
 from privet.mechanisms.moments import SQUARE_WEIGHT, MeanDesign
 from privet.models import LogisticRegression
 from privet.noise import ConeLaplace
 from privet.privacy import Budget
 from privet.randomness import InsecureSeed
+from privet.rows import Rows, checked_rows
+
+# Replay audit of the intervals' matrices: neighbors, the same random words, the distance.
+#
+# The release is in units of its declared sensitivity, so the distance of two neighbors' releases
+# under the same noise must not exceed the event's number, which is one and what rounding adds. The
+# attack is the proof's equality case: two rows at right angles, both at the scores where slope and
+# curvature together are largest.
+
+#: scores at which a pair of rows is tried
+MARGINS = (-12.0, -6.0, -3.0, -1.5, -0.8, -0.4, 0.0, 0.25, 0.5, 1.0)
+
+
+def matrix_distance(
+    moments: SecondMoments,
+    theta: Array,
+    first: Data,
+    second: Data,
+    *,
+    seed: int = 0,
+    make_rows: MakeRows = checked_rows,
+    kind: str | None = None,
+) -> float:
+    """Distance of two releases under the same noise, in its norm and in units of the declared one.
+
+    ``kind`` is that of the noise; None is the one that the release would take.
+    """
+    seeded = replace(moments, insecure_seed=seed)
+    ends = []
+    for x, y in (first, second):
+        rows = make_rows(x, y, norm_bound=moments.risk.norm_bound)
+        design = matrix_design(seeded, rows.n, rows.m, kind)
+        ends.append(in_units(seeded.run(rows, theta, design)))
+    return size_of_pair(ends[0] - ends[1], design)
+
+
+def matrix_design(moments: SecondMoments, n: int, m: int, kind: str | None) -> MatrixDesign:
+    """For one kind of noise, or for the one that the release would take."""
+    return moments.design(n, m) if kind is None else moments.design_with(kind, n, m)
+
+
+def in_units(found: NoisyMatrices) -> Array:
+    """Both matrices in units of the declared sensitivity, shape (2, p, p)."""
+    unit = found.weighing.sensitivity
+    return np.array([found.hessian * (found.weighing.eta / unit), found.covariance / unit])
+
+
+def size_of_pair(pair: Array, design: MatrixDesign) -> float:
+    """In the norm of its noise: singular values added for cone noise, else squares of entries."""
+    if design.noise.kind == ConeLaplace.kind:
+        return float(np.linalg.svd(pair, compute_uv=False).sum())
+    return float(np.linalg.norm(pair))
+
+
+def declared_matrix_distance(design: MatrixDesign) -> float:
+    """What the event allows, and rounding to the grid where it is not in it."""
+    entries = design.noise.dimension
+    steps = entries if design.noise.kind == ConeLaplace.kind else math.sqrt(entries)
+    return design.event.sensitivity + math.ldexp(steps, design.exponent)
+
+
+def worst_matrix_replay(
+    moments: SecondMoments,
+    n: int,
+    m: int,
+    *,
+    seed: int = 0,
+    make_rows: MakeRows = checked_rows,
+    kind: str | None = None,
+) -> tuple[float, float]:
+    """Largest distance over adversarial and random neighbors, and what is declared."""
+    distances = [
+        matrix_distance(moments, *one, seed=seed, make_rows=make_rows, kind=kind)
+        for one in matrix_neighbors(moments, n, m, np.random.default_rng(seed))
+    ]
+    return max(distances), declared_matrix_distance(matrix_design(moments, n, m, kind))
+
+
+def matrix_neighbors(
+    moments: SecondMoments, n: int, m: int, rng: np.random.Generator, randoms: int = 5
+) -> Iterator[tuple[Array, Data, Data]]:
+    """Released parameters with neighbors to tell apart at them."""
+    risk = moments.risk
+    for margin in MARGINS:
+        theta = _parameters(risk.loss, margin / risk.norm_bound, m)
+        for label in range(risk.loss.classes):
+            yield theta, *_right_angle(risk.loss, risk.norm_bound, n, m, label)
+    signed = allows_opposite_rows(risk.loss)
+    for _ in range(randoms):
+        theta = rng.normal(size=risk.parameters(m)) * 3.0 / risk.norm_bound
+        first, second = random_neighbors(rng, risk.loss, risk.norm_bound, n, m, signed=signed)
+        yield theta, first, second
+
+
+def _parameters(loss: Loss, size: float, m: int) -> Array:
+    """Every score ``size`` times the sum of the first two columns."""
+    weights = np.zeros((loss.scores, m))
+    weights[0, : min(m, 2)] = size
+    return weights.reshape(-1)
+
+
+def _right_angle(loss: Loss, bound: float, n: int, m: int, label: int) -> tuple[Data, Data]:
+    """Zero rows but one, which stands on the first axis or on the last."""
+    x, y = np.zeros((n, m)), np.full(n, label)
+    other = x.copy()
+    x[0, 0], other[0, min(m, 2) - 1] = bound, bound
+    return (x, loss.targets(y)), (other, loss.targets(y))
+
 
 WIDE = 3.0  # columns are in [-WIDE, WIDE]
 #: A budget's multiple at which the noise in a mean is far below what it is a mean of.
 PLENTY = 1000.0
 #: Rows and columns of the tables on which matrices are told apart best.
 RIGHT_ANGLES = (40, 2)
+#: Claims of fits and of matrices beside them, and ``n Lam``.
+BESIDE = ((6.0, 2.0, 10.0), (1.0, 4.0, 3.0))
 Means = Callable[[Table], Array]
 
 
@@ -135,6 +243,23 @@ def replayed_intervals() -> Iterator[Finding]:
             again = partial(released, people(2), moments=fresh, design=drawn)
             told = f"intervals, both matrices, {kind} noise."
             yield noise_finding(again, _matrix_square(drawn, len(theta)), told)
+        yield from _beside(model.revisit(*people(2)).rows, theta)
+
+
+def _beside(rows: Rows, theta: Array) -> Iterator[Finding]:
+    """Matrices beside their fit: the loss of both at once, and the noise."""
+    for epsilon, more, ridge in BESIDE:
+        design = fit_beside(epsilon, ridge)
+        told = f"intervals beside their fit, exact loss at epsilon = {epsilon:g} and {more:g}."
+        yield Finding("replay", *worst_beside(design, moments_beside(design, more)), told)
+    fresh = moments_beside(design, more)
+    drawn = fresh.design(rows.n, rows.m)
+
+    def released() -> Array:
+        return in_units(fresh.run(rows, theta, drawn))
+
+    square = _matrix_square(drawn, len(theta))
+    yield noise_finding(released, square, "intervals beside their fit, both matrices.")
 
 
 def _matrix_square(design: MatrixDesign, side: int) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from privet.certificate.cited_words import word_numbers
 from privet.certificate.event_shapes import whole_numbers
 from privet.certificate.file_facts import FileFacts
 from privet.certificate.known_keys import unknown_keys
@@ -25,10 +26,9 @@ from privet.certificate.other_contents import (
     interval_contents,
 )
 from privet.certificate.promised_unit import unit_numbers
-from privet.certificate.relied_upon import named_numbers
 from privet.certificate.search_numbers import is_search
+from privet.certificate.sentences import sentence_numbers
 from privet.certificate.sound_numbers import sound_numbers
-from privet.certificate.told_twice import told_twice
 from privet.certificate.verdicts import Number, agreed, left_open
 
 #: Formats and versions of files; a model's is in its first bytes.
@@ -66,8 +66,8 @@ EVERY: tuple[Check, ...] = (
     sound_numbers,
     unit_numbers,
     whole_numbers,
-    told_twice,
-    named_numbers,
+    word_numbers,
+    sentence_numbers,
 )
 CONTENTS: dict[str, tuple[Check, ...]] = {
     "model": (_model_fit, array_contents, label_contents, preparation_contents),

@@ -116,9 +116,10 @@ def concave_maximum(
             high = middle
         else:
             break
-    # the maximum is taken somewhere in between, and is not below the value at any point
-    inside = hull(low, high)
-    return larger(value(inside), value(inside.mid()).lower())
+    # a concave function is not below its value anywhere, and below each of its tangents
+    middle = ((low + high) / 2).mid()
+    found = value(middle)
+    return hull(found, found + abs(slope(middle)) * (high - low))
 
 
 def largest_within(fits: Callable[[Ball], bool], most: Ball) -> Ball:

@@ -75,7 +75,10 @@ class PureCost(CurveCost):
 
     def mu(self) -> Ball:
         """The Gaussian trade-off through the corner of the pure one: ``2 Phi^-1(p)``."""
-        return 2 * ball(2).sqrt() * (self.loss / 2).tanh().erfinv()
+        if self.loss < 1:
+            return 2 * ball(2).sqrt() * (self.loss / 2).tanh().erfinv()
+        # of a large loss p is near one: by its distance from there, which keeps its digits
+        return 2 * ball(2).sqrt() * (2 / (1 + self.loss.exp())).erfcinv()
 
     def renyi(self, order: Ball) -> Ball:
         """Randomized response, the worst case; never above ``loss`` nor ``order loss^2/2``."""

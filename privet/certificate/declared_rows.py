@@ -23,6 +23,11 @@ from privet.certificate.verdicts import Undecided
 
 STATIONARY = ("gaussian", "laplacian", "matern")
 FULL_LENGTH = ("unit", "whiten")
+#: The losses that models with a choice have; a logistic one is in the model's name.
+LOSSES = {
+    "LinearSVC": ("huber", "smooth_hinge", "least_squares"),
+    "KernelSVC": ("huber", "smooth_hinge"),
+}
 #: Monomials of as many columns, of as high a degree, are more than 10^37.
 MOST_FACTORS = 64
 
@@ -142,8 +147,11 @@ def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
 def row_bound(p: Record) -> Ball:
     """The norm bound of the features: declared, or that of the declared domain."""
     blocks = _blocks(p.get("domain"))
-    if blocks:
-        return total(block.longest for block in blocks).sqrt()
+    if blocks:  # rounded up by what the computed norm of a row of so many columns can be off by
+        columns = sum(block.width for block in blocks)
+        return total(block.longest for block in blocks).sqrt() * (
+            1 + (columns + 16) * ball(2) ** -52
+        )
     return ball(p["norm_bound"]) / ball(smallest_weight(p.get("regularizer"))).sqrt()
 
 
@@ -190,7 +198,9 @@ def _loss(facts: FileFacts, p: Record, constant: Ball) -> RowLoss:
     classes = len(facts.header["classes"]["values"])
     weight = _weight(facts, p)
     name = "logistic" if facts.header["model"].endswith("LogisticRegression") else p["loss"]
-    if name == "least_squares" and facts.header["model"] == "LinearSVC":
+    if name not in LOSSES.get(facts.header["model"], (name,)):
+        raise Undecided(f"{facts.header['model']} has no loss {name!r}")
+    if name == "least_squares":
         return _least_squares(p, classes)
     if classes == 2:
         _expect_margin(name)

@@ -28,6 +28,8 @@ def descent_numbers(fit: FitFacts) -> Iterator[Number]:
     if fit.rows.columns is not None:
         told = "must match the released arrays plus the constant column"
         yield fact(name, "columns", fit.m, fit.m == fit.rows.columns, told)
+    for bound, value in fit.rows.loss.taken():
+        yield stated(name, bound, value, "its author's word: a file holds no code")
     if not {"steps", "clip", "radius"} <= set(kept) or fit.grid is None:
         raise Undecided("the file does not keep the steps, the clip and the grid of the descent")
     yield from center_number(name, fit.declared, kept.get("center_norm", 0.0))

@@ -22,7 +22,7 @@ PURE, GAUSSIAN, CONCENTRATED = ("pure",), ("gaussian",), ("concentrated",)
 ONE_QUERY: dict[str, tuple[Kinds, ...]] = {"laplace": (PURE,), "gaussian": (GAUSSIAN,)}
 GAPS = ("pure", "gaussian")
 JACOBIANS = ("objective_gaussian", "objective_gaussian_at_k")
-SHAPED = ("laplace", "product", "hull", "matrix laplace", "class product")
+SHAPED = ("laplace", "product", "hull", "grouped", "matrix laplace", "class product")
 CURVES_OF: dict[str, dict[str, tuple[Kinds, ...]]] = {
     "output": ONE_QUERY,
     "objective": {
@@ -35,6 +35,7 @@ CURVES_OF: dict[str, dict[str, tuple[Kinds, ...]]] = {
     "histogram": ONE_QUERY,
     "moments": ONE_QUERY,  # as many times as there are rounds
     "matrix": {**ONE_QUERY, "cone laplace": (PURE,)},
+    "matrix_beside_fit": {"cone laplace": (PURE,)},
     "function": {"gaussian": (GAUSSIAN,)},
     "projection": ONE_QUERY,
     "sparse_vector": {"laplace": (PURE,), "laplace and gaussian": (CONCENTRATED,)},
@@ -53,7 +54,7 @@ CURVES_OF: dict[str, dict[str, tuple[Kinds, ...]]] = {
     "search with public validation": {"the models' own": (PURE, CONCENTRATED, GAUSSIAN)},
 }
 #: Mechanisms whose events have a regularization; others write 0.
-FITTED = ("output", "objective", "gradient", "statistics", "matrix")
+FITTED = ("output", "objective", "gradient", "statistics", "matrix", "matrix_beside_fit")
 REGULARIZED = (*FITTED, "function", "projection", "sparse_vector", "distinguishing")
 #: Texts and other objects have no columns; nor need there be rows that validate a search.
 OF_OBJECTS = ("function", "sparse_vector", "distinguishing")

@@ -28,7 +28,7 @@ class FileFacts:
     kind: str  # model, intervals, evaluation or answers
     header: Record
     lines: tuple[Record, ...] = ()
-    arrays: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    arrays: dict[str, array[float]] = field(default_factory=dict)
     numbers: int = 0  # in all arrays of a model together, by the length of the file
 
     @property
@@ -88,7 +88,7 @@ def _model(raw: bytes) -> FileFacts:
     arrays, place = {}, 0
     for name in _FIRST:  # of the others only the shapes are needed
         count = prod(shapes[name])
-        arrays[name] = tuple(values[place : place + count])
+        arrays[name] = values[place : place + count]
         place += count
     return FileFacts("model", header, arrays=arrays, numbers=len(values))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from privet.certificate.file_facts import NEIGHBORS, FileFacts, Record
+from privet.certificate.promised_unit import declared_schema
 
 #: What may be behind a key: a plain value, lists of plain values, numbers (where a text could tell
 #: anything), a record, a list of records, or one of these that depends on the record itself;
@@ -94,8 +95,8 @@ MAP = _record(
     parameters=_record("n_frequencies gamma kernel nu orthogonal insecure_seed"),
     kernel=KERNEL,
     public_points=VALUES,
-    frequencies_=VALUES,
-    whitener_=VALUES,
+    frequencies_=ROWS,
+    whitener_=ROWS,
 )
 OWN_LOSS = _record(
     "name link scores rank gradient_bound curvature_bound difference_bound largest_constant"
@@ -169,7 +170,11 @@ HEADERS: dict[str, Shape] = {
     "intervals": _record(
         "sha256 format level joint target construction regularization n seed",
         guarantee=GUARANTEE,
-        table={"name": VALUES, **_lists("estimate std_error z p_value lower upper")},
+        table={
+            "name": VALUES,
+            "unit": VALUES,
+            **_lists("estimate std_error z p_value lower upper"),
+        },
         units=VALUES,
         directions=ROWS,
         **_lists("stretch theta"),
@@ -207,6 +212,16 @@ HEADERS: dict[str, Shape] = {
         },
     ),
 }
+#: Of a column a schema may say all of this, whatever it is of.
+COLUMN = _record("low high log missing from_data knots other", categories=VALUES)
+SCHEMA = _record(
+    "rows",
+    file=_record("separator encoding decimal"),
+    look=_record("cells labels"),
+    label=_record("name low high missing from_data", classes=VALUES),
+    person=_record("column most_rows"),
+    columns=ANY,  # by their names, each as above
+)
 #: Public maps of single rows before a model, and their parameters: nothing else may be kept.
 STEPS = {
     "Normalizer": _record("norm"),
@@ -233,14 +248,23 @@ def unknown_keys(facts: FileFacts) -> Iterator[str]:
     for name, kind, kept in (facts.header.get("steps") or {}).get("steps", ()):
         known = isinstance(name, str) and kind in STEPS and set(kept) == set(STEPS[kind])
         yield from _strays(kept, STEPS[kind], "steps") if known else ("steps",)
-    yield from _strays(facts.constants, _constants(facts.event), "constants")
+    yield from _strays(facts.constants, _constants(facts), "constants")
+    if facts.kind == "model":
+        schema = declared_schema(facts)
+        yield from _strays(schema, SCHEMA, "schema")
+        for column in schema.get("columns", {}).values():
+            yield from _strays(column, COLUMN, "schema.columns")
+            yield from () if isinstance(column, dict) else ("schema.columns",)
     if facts.kind == "model" and facts.header["model"] in PARAMETERS:
         own = PARAMETERS[facts.header["model"]]
         yield from (f"parameters.{name}" for name in sorted(set(facts.parameters) - own))
 
 
-def _constants(event: Record) -> Shape:
+def _constants(facts: FileFacts) -> Shape:
     """Of the fit, which is the first part; of a search, of the fit that it chose too."""
+    event = facts.event
+    if facts.kind == "intervals":
+        return CONSTANTS["matrix"]
     if "search" in event["mechanism"] and "parts" not in event:
         return {**SEARCH, **FIT, **CONSTANTS["gradient"]}
     first = (event.get("parts") or [event])[0]

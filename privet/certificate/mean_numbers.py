@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privet.certificate.balls import Ball, ball
+from privet.certificate.beside_numbers import BESIDE, BesideFacts, beside_unit
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.fit_numbers import needed_before, slack_number
 from privet.certificate.pair_bounds import pair_number
@@ -167,7 +168,9 @@ def matrix_numbers(
     told = "must match the number of parameters per score"
     yield fact(release, "columns", event["m"], side == int(event["m"]) * _scores(header), told)
     stretch = 2 * side if noise == "cone laplace" else 2
-    exact = 1 + ball(stretch).sqrt() * n * (BLOCK + 16) * ball(UNIT)
+    beside = event["mechanism"] == BESIDE
+    reduction = BesideFacts(facts).reduction if beside else ball(1)
+    exact = 1 + reduction * ball(stretch).sqrt() * n * (BLOCK + 16) * ball(UNIT)
     needed = exact
     if noise == "gaussian":
         if grid is None:
@@ -183,7 +186,7 @@ def matrix_numbers(
     if grid is not None and noise == "cone laplace":
         # four traces of matrices of side p are Gamma(2 p (p + 1)) together
         scale = ball(event["scale"])
-        largest = n + norm_quantile("laplace", scale, 2 * entries)
+        largest = n * reduction + norm_quantile("laplace", scale, 2 * entries)
         yield grid_number(release, grid, scale * ball(side + 1).sqrt(), largest)
     elif grid is not None:
         yield _mean_grid(release, event, ball(n), needed, grid, entries)
@@ -192,7 +195,7 @@ def matrix_numbers(
     told = "must match the regularization stated in the file"
     right = header["regularization"] == event["regularization"]
     yield fact(release, "regularization", event["regularization"], right, told)
-    yield pair_number(release, event, facts)
+    yield beside_unit(release, facts) if beside else pair_number(release, event, facts)
 
 
 def _kept_noise(release: str, event: Record, kept: Record, side: int) -> Number:

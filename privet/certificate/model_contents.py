@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from privet.certificate.declared_rows import FULL_LENGTH
 from privet.certificate.file_facts import FileFacts, Record
+from privet.certificate.promised_unit import declared_schema
 from privet.certificate.stages import Shapes, declared_stages
 from privet.certificate.verdicts import Number, Undecided, agreed, fact
 
@@ -85,6 +86,8 @@ def array_contents(facts: FileFacts) -> Iterator[Number]:
     held = facts.header["arrays"]
     told = "must be those of the fit, of its stages and of its public map, in their shapes"
     yield fact("file", "arrays", len(held), held == wanted, told)
+    told = "must be of these columns, and have as many features as there are coefficients"
+    yield agreed("file", "feature map", _is_of_these(facts, shape.columns), told)
     told = "must be as many as the arrays have"
     count = sum(math.prod(sizes) for sizes in held.values())
     yield fact("file", "released numbers", facts.numbers, facts.numbers == count, told)
@@ -149,6 +152,19 @@ def _map_arrays(facts: FileFacts, columns: int) -> Shapes:
     return {"whitener_": [len(points), columns if kept[1:] == [columns] else -1]}
 
 
+def _is_of_these(facts: FileFacts, columns: int) -> bool:
+    """Whether a declared map is one of the table's columns to the features of the scores."""
+    found, d = facts.parameters.get("features"), int(facts.header["n_features"])
+    if found is None:
+        return True
+    if found["name"] == "fourier":
+        rows = found["frequencies_"]
+        return columns == 2 * len(rows) and all(len(row) == d for row in rows)
+    points, rows = found["public_points"], found["whitener_"]
+    right = len(rows) == len(points) and all(len(row) == columns for row in rows)
+    return right and all(len(point) == d for point in points if isinstance(point, list))
+
+
 def _public_intercept(facts: FileFacts) -> float:
     """What a prediction is where all features are zero."""
     model, p = facts.header["model"], facts.parameters
@@ -190,6 +206,8 @@ def label_contents(facts: FileFacts) -> Iterator[Number]:
         right = right and sorted(map(str, declared["values"])) == sorted(map(str, values))
     if "target_bounds" in p:
         right = right and values == p["target_bounds"]
+    named = declared_schema(facts).get("label", {}).get("classes", values)
+    right = right and (set(named) == set(values) or {*map(str, named)} == {*map(str, values)})
     told = "must be different from each other, and those declared"
     yield fact("file", "classes", len(values), right, told)
     yield from _weights(p, values)

@@ -2,6 +2,7 @@
 
     laplace, gaussian   Euclid's norm: D R                                objective.proof.md
     product, hull       gauge of the declared domain's body: 2            domain_noise.proof.md
+    grouped             the same, shares of it for groups of blocks: 2    domain_noise.proof.md, 9
     matrix laplace      nuclear norm of one row's gradients: 2 L R        matrix_noise.proof.md
     class product       half the sum over the classes: 2, 2 (C - 1)       domain_noise.proof.md, 6
 
@@ -11,11 +12,12 @@ otherwise. Class weights up to ``w`` multiply the differences, ``a`` and ``q``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, factorial
 
-from privet.certificate.balls import Ball, ball, gamma_quantile, ratio, smaller, total
+from privet.certificate.balls import Ball, ball, gamma_quantile, larger, ratio, smaller, total
 from privet.certificate.declared_rows import DeclaredBlock, DeclaredRows
+from privet.certificate.grouped_blocks import grouped
 from privet.certificate.hull_volumes import hull_squares
 from privet.certificate.loss_bounds import OF_CLASSES, ONE_SCORE, OWN_SCORES
 from privet.certificate.rounding import NEGLIGIBLE, coordinate_sd, norm_quantile
@@ -177,6 +179,41 @@ class HullLaw(ProductLaw):
         ]
 
 
+class GroupedLaw(ProductLaw):
+    """Independent noise of each group at ``s/w``, the groups by the rule of step 9."""
+
+    def groups(self) -> list[tuple[float, ProductLaw]]:
+        """The shares and laws, from the declared blocks."""
+        found = []
+        for share, blocks in grouped(self.blocks):
+            norm = total(block.longest for block in blocks).sqrt()
+            rows = replace(self.rows, norm=norm, blocks=tuple(blocks))
+            hull = any(block.hot and not block.missing for block in blocks)
+            found.append((share, (HullLaw if hull else ProductLaw)(rows, self.scale, self.m)))
+        return found
+
+    @property
+    def span(self) -> int:
+        """Added up over the groups."""
+        return sum(law.span for _, law in self.groups())
+
+    @property
+    def least_sd(self) -> Ball:
+        """The smallest of the groups'."""
+        least, *others = (law.least_sd / ball(share) for share, law in self.groups())
+        for other in others:
+            least = smaller(least, other)
+        return least
+
+    @property
+    def norm(self) -> Ball:
+        """The body's points are means of those of the groups over their shares."""
+        longest, *others = (law.rows.norm / ball(share) for share, law in self.groups())
+        for other in others:
+            longest = larger(longest, other)
+        return longest * self.scale * gamma_quantile(ball(self.span), NEGLIGIBLE)
+
+
 class ClassLaw(ProductLaw):
     """``{W : columns add up to zero, sum |W_j| <= 2 s_j}``: every block by itself (step 6)."""
 
@@ -235,12 +272,14 @@ LAWS: dict[str, type[NoiseLaw]] = {
     "matrix laplace": MatrixLaw,
     "product": ProductLaw,
     "hull": HullLaw,
+    "grouped": GroupedLaw,
     "class product": ClassLaw,
 }
 #: The losses whose rows each shape of noise has a theorem on; round ones are for every loss.
 PROVED: dict[str, tuple[str, ...]] = {
     "product": ONE_SCORE,
     "hull": ONE_SCORE,
+    "grouped": ONE_SCORE,
     "matrix laplace": (*OF_CLASSES, OWN_SCORES),
     "class product": OF_CLASSES,  # gradients that add up to zero, by what these losses' chances are
 }

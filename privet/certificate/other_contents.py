@@ -80,7 +80,8 @@ def evaluation_contents(facts: FileFacts) -> Iterator[Number]:
     yield fact("file", "tables", len(counts), known and right, told)
     told = "every measure must be one that a table of the file can say"
     measures = facts.header["measures"]
-    said = all(_is_said(each, shapes, set(map(str, classes))) for each in measures)
+    labels = set(map(str, classes))
+    said = all(_is_said(each, shapes, labels) for each in measures)
     told_of = [(each["measure"], each["of"]) for each in measures]
     groups = {of for _, of in told_of if of.startswith(GROUP)}
     said = said and len(set(told_of)) == len(told_of)  # a second value would come from elsewhere
@@ -132,6 +133,7 @@ def _is_whole(name: str, of: str, labels: set[str]) -> bool:
 # -- intervals -------------------------------------------------------------------------------------
 
 LOG_ODDS = ("logistic", "softmax")
+ROUNDED_SUM = 1e-9
 
 
 def interval_contents(facts: FileFacts) -> Iterator[Number]:
@@ -146,6 +148,10 @@ def interval_contents(facts: FileFacts) -> Iterator[Number]:
     told = "must have a number for each parameter, direction or entry"
     yield fact("file", "lists", len(lists), right, told)
     width = len(layout["columns"]) + bool(layout["intercept"])
+    theta, table = header["theta"], header["table"]
+    right = all(map(_is_of, header["directions"], [theta] * rows, table["estimate"]))
+    told = "must be the directions' values at the released parameters, whose unit they have"
+    yield agreed("file", "estimates", right, told)
     told = "must be the named ones, and a constant"
     yield fact("file", "columns", width, width == int(facts.event["m"]), told)
     loss = facts.constants.get("loss")
@@ -162,6 +168,14 @@ def interval_contents(facts: FileFacts) -> Iterator[Number]:
     right = right and recorded_loss(loss).scores == len(layout["scores"][0])
     told = "the loss must be for the classes, the scores and the rows that the file names"
     yield fact("file", "classes", classes, right, told)
+
+
+def _is_of(direction: list[float], theta: list[float], estimate: float) -> bool:
+    """Whether an estimate is the inner product, but for rounding."""
+    products = [a * b for a, b in zip(direction, theta, strict=False)]
+    return abs(math.fsum(products) - estimate) <= ROUNDED_SUM * (
+        1.0 + math.fsum(map(abs, products))
+    )
 
 
 # -- answers ---------------------------------------------------------------------------------------

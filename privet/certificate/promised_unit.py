@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from privet._untrusted import parsed_toml
 from privet.certificate.balls import ball
@@ -28,6 +29,8 @@ WORTH = re.compile(
     r"for a person with all of them the guarantee is (\w+) = ([0-9.e+-]+)"
     r"(?:, delta = ([0-9.e+-]+))?"
 )
+#: Reading more would take longer than a fit.
+LONGEST_SCHEMA = 1 << 20
 #: Sentences show six digits.
 SHOWN = 1e-5
 
@@ -77,7 +80,15 @@ def declared_schema(facts: FileFacts) -> Record:
     if kept is not None and inner is not None:
         raise Undecided("the file has two schemas")
     kept = inner if kept is None else kept
-    return {} if kept is None else parsed_toml(kept)
+    return {} if kept is None else _parsed(kept)
+
+
+@lru_cache(maxsize=1)
+def _parsed(schema: str) -> Record:
+    """Once for all who ask."""
+    if len(schema) > LONGEST_SCHEMA:
+        raise Undecided("the schema is longer than any that a release has")
+    return parsed_toml(schema)
 
 
 def _sentences(column: str, most: int) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from privet.certificate.accounted import checks
 from privet.certificate.balls import ball, precision
+from privet.certificate.beside_numbers import BESIDE, fit_beside_numbers, is_one_pure_curve
 from privet.certificate.class_numbers import class_numbers
 from privet.certificate.compositions import composition
 from privet.certificate.declared_rows import declared_rows
@@ -119,7 +120,7 @@ def _part_numbers(facts: FileFacts, part: FilePart) -> Iterator[Number]:
             False,
             "this mechanism has no minimizer gap to pay for",
         )
-    if mechanism != "matrix" and part.event["noise"] == "cone laplace":
+    if not mechanism.startswith("matrix") and part.event["noise"] == "cone laplace":
         told = "cone Laplace noise is proved only for the matrices of intervals"
         yield fact(part.name, "noise scale", part.event["scale"], False, told)
     yield from shape_numbers(part.name, part.event)
@@ -178,6 +179,9 @@ def _rows_of_a_fit(search: Record, rows: int, candidates: int) -> tuple[bool, st
 
 
 def _fit(facts: FileFacts, part: FilePart) -> Iterator[Number]:
+    if facts.kind == "intervals":
+        yield from fit_beside_numbers(part.name, facts)
+        return
     rows = declared_rows(facts)
     yield from fit_numbers(
         FitFacts(part.name, part.event, rows, facts.parameters, part.grid, facts.constants)
@@ -266,6 +270,7 @@ RELEASES: dict[str, Callable[[FileFacts, FilePart], Iterator[Number]]] = {
     "histogram": _histogram,
     "moments": _moments,
     "matrix": _matrix,
+    BESIDE: _matrix,
 }
 
 
@@ -283,7 +288,9 @@ def _consists(name: str, event: Record) -> Iterator[Number]:
         return
     curves = [curve for part in parts for curve in part["curves"]]
     told = "the total must consist of the curves of its parts"
-    yield fact(name, "curves", len(event["curves"]), event["curves"] == curves, told)
+    beside = any(part["mechanism"] == BESIDE for part in parts)
+    right = is_one_pure_curve(event) if beside else event["curves"] == curves
+    yield fact(name, "curves", len(event["curves"]), right, told)
     told = "all parts must have the same number of rows"
     yield fact(name, "rows", event["n"], {part["n"] for part in parts} == {event["n"]}, told)
 

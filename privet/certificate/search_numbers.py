@@ -74,6 +74,8 @@ class SearchPart:
 
 def _parts(release: str, event: Record, search: SearchPart) -> Iterator[Number]:
     """Parallel composition: one fit at the whole, the selection at the whole."""
+    held, told = event["m"], "must be one at least: the selection has rows of its own"
+    yield fact(release, "rows that validate", held, held >= 1, told)
     part = search.budget
     whole = _whole_curve(part)
     number = composition(release, event["claim"], [whole])

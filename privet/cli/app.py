@@ -27,7 +27,6 @@ from privet.cli import (
     statement_commands,
     train,
     verify_commands,
-    witness_commands,
 )
 from privet.cli.printing import clean, say
 from privet.errors import PrivetError, PrivetWarning
@@ -105,10 +104,10 @@ def _is_usage(error: Exception) -> bool:
 
 
 def _clean_usage(error: Exception) -> None:
-    """What Typer will show may quote a name from a file."""
+    """What Typer will show may quote a name from a file, and the name of its own exception."""
     told = getattr(error, "message", None)
     if isinstance(told, str):
-        error.message = clean(told[:LONGEST])  # type: ignore[attr-defined]
+        error.message = clean(told[:LONGEST]).replace("Value error, ", "")  # type: ignore[attr-defined]
 
 
 app = typer.Typer(
@@ -155,5 +154,4 @@ for part in (
     part.register(app)
 app.add_typer(schema_and_plan.app, name="schema")
 ledger_upkeep.register(ledger_commands.app)
-witness_commands.register(ledger_commands.app)
 app.add_typer(ledger_commands.app, name="ledger")

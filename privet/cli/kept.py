@@ -24,7 +24,7 @@ from privet._files import canonical, digest, for_others, probe, sync_folder, wri
 from privet._untrusted import parsed_json, read_whole
 from privet.cli import stopped_runs
 from privet.cli.options import ledger_url, open_ledger
-from privet.cli.printing import free_place
+from privet.cli.printing import free_place, is_unseen
 from privet.errors import DataError, DeclarationError
 
 if TYPE_CHECKING:
@@ -100,6 +100,11 @@ class Paid:
 
     def prepare(self) -> None:
         """Refuse, before anything is spent, a place where the result could not be kept."""
+        if self.out is None and is_unseen():
+            raise DeclarationError(
+                "Nothing was charged: standard output is closed, and nobody would see what would "
+                "be paid for. Name a file with --out."
+            )
         if self.out is not None:
             free_place(self.out, force=self.force, apart=self.apart)
             try:

@@ -11,6 +11,9 @@ import typer
 
 from privet._model_names import NUMBERS, model_class
 
+#: Models of numbers whose loss has a knee.
+KNEES = ("linear", "huber", "kernel-huber")
+
 
 @dataclass(frozen=True)
 class NoiseFlags:
@@ -83,6 +86,13 @@ class ModelFlags:
             "knee, a smoother one, or least squares of two labels as -1 and 1."
         ),
     ] = None
+    knee: Annotated[
+        float | None,
+        typer.Option(
+            help="Residuals beyond this, in the label's units, have a linear loss (models linear, "
+            "huber and kernel-huber); default: a quarter of the label's interval."
+        ),
+    ] = None
     class_weight: Annotated[
         list[str] | None,
         typer.Option(help="A public weight, label=weight; may be repeated. The others weigh 1."),
@@ -136,6 +146,8 @@ class ModelFlags:
             raise typer.BadParameter("--class-weight is for classes; a number has none.")
         if not kernel and (self.gamma is not None or self.frequencies is not None):
             raise typer.BadParameter("--gamma and --frequencies go with --model kernel-... only.")
+        if self.knee is not None and self.kind not in KNEES:
+            raise typer.BadParameter(f"--knee goes with --model {', '.join(KNEES)} only.")
         fitting = "logistic" if self.loss == "logistic" else "svm"
         if self.loss is not None and self.kind != fitting:
             raise typer.BadParameter(f"--loss {self.loss} goes with --model {fitting} only.")
@@ -152,6 +164,7 @@ class ModelFlags:
             "gamma": self.gamma,
             "n_frequencies": self.frequencies,
             "norm_bound": self.norm_bound,
+            "knee": self.knee,
             "loss": None if self.loss == "logistic" else self.loss,
             "standardize": self.standardize,
             "center": None if self.center is None else self._released(self.center),

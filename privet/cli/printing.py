@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import unicodedata
@@ -125,6 +126,11 @@ def _plain(cell: str) -> Any:
     return Text(clean(cell))  # square brackets of a name are no markup
 
 
+def is_unseen() -> bool:
+    """Whether standard output was closed by whoever started this; see ``privet.cli.main``."""
+    return getattr(sys.stdout, "name", None) == os.devnull
+
+
 def is_screen(path: Path | None) -> bool:
     """Whether ``-`` was given for a file: standard output."""
     return str(path) == "-"
@@ -139,8 +145,6 @@ def free_place(path: Path, *, force: bool, apart: Sequence[Path | None] = ()) ->
 
     ``apart`` are the other files of the command: with --force, too, none of them is replaced.
     """
-    import os
-
     from privet._files import refuse_ledgers_place
 
     if is_screen(path):

@@ -168,6 +168,14 @@ def note_misfits(schema: Schema, data: Any) -> None:
             )
 
 
+#: what becomes of the cells that do not fit, by the role of their column
+AS_WHAT = {
+    "column": "They count as missing, undeclared or at the bound.",
+    "label": "Rows without a declared label count as constant.",
+    "person": "A person's rows beyond most_rows, and rows of nobody, count as constant.",
+}
+
+
 def looked(schema: Schema, data: Any) -> Look:
     """Compare the cells with the schema and show the curator what misses it."""
     with working(f"Looking at {data.name}"):
@@ -195,8 +203,11 @@ def looked(schema: Schema, data: Any) -> Look:
     if look.exceeding:
         say(
             f"Too many cells (!) do not fit their declaration in: {', '.join(look.exceeding)}. "
-            "They count as missing, undeclared or at the bound, and rows without a declared label "
-            "as constant.",
+            + " ".join(
+                AS_WHAT[role]
+                for role in AS_WHAT
+                if role in {column.role for column in look.columns if column.exceeds}
+            ),
             err=True,
         )
     return look

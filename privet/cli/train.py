@@ -21,7 +21,7 @@ from privet.cli.options import (
     command,
     required,
 )
-from privet.cli.printing import as_json, facts, free_place, say, working
+from privet.cli.printing import as_json, facts, free_place, working
 from privet.cli.reading import Reading
 from privet.errors import DeclarationError
 
@@ -138,7 +138,8 @@ def tune(
         found = fit(chosen, declared, table, f"searching {len(listed)} candidates", timed=False)
         deliver(found.best_estimator_, paid)
     if not json:
-        say(f"Chosen: {found.best_params_}")
+        chosen_ones = (f"{name} = {value}" for name, value in found.best_params_.items())
+        facts([("Chosen", ", ".join(chosen_ones))])
     show_released(found.best_estimator_, out, None, json=json)
 
 

@@ -66,6 +66,7 @@ def write_mlflow(released: HandedModel, out: Path, *, replace: bool) -> None:
         except ImportError as error:
             raise MissingExtra("MLflow's format needs mlflow-skinny: privet[mlflow].") from error
     released.schema  # noqa: B018  refused before anything is written
+    released.last.refuse_unscored()
     if out.exists() and not replace:
         raise DeclarationError(f"{out.name} is already there. Choose another name, or --force.")
     if out.exists() and not _is_export(out):

@@ -11,6 +11,7 @@ from privet._checks import is_number
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.inference.usefulness import SHARES, prediction
 from privet.mechanisms.matrix import SecondMoments
+from privet.mechanisms.matrix_beside import beside_fit
 from privet.models import Fit, PrivateLinearClassifier
 from privet.privacy import Budget
 from privet.risk import RegularizedRisk
@@ -94,4 +95,6 @@ def _with_budgets(
     moments = moments_for(fit.design.risk, for_matrices, None, fit.model)
     if not fit.event.private:
         moments = replace(moments, why_not_private=fit.event.why_not_private)
-    return PreparedIntervals(fit, moments)
+    # with a private standardization the fit's design is one part of its event
+    alone = fit.event == fit.design.event
+    return PreparedIntervals(fit, beside_fit(moments, fit.design) if alone else moments)

@@ -36,11 +36,19 @@ from privet.ledger.charge import Charge, check_ledger, check_same_ledger, check_
 from privet.mechanisms.matrix import MatrixDesign, SecondMoments
 from privet.models import PrivateLinearClassifier
 from privet.models.digest import model_digest
-from privet.models.raw_tables import carried, carrying, encoded, for_schema, labeled_rows
+from privet.models.raw_tables import (
+    carried,
+    carrying,
+    encoded,
+    for_schema,
+    labeled_rows,
+    worth,
+)
 from privet.models.row_wise import Parted, parted
 from privet.privacy import Budget
 from privet.privacy.budget import as_budget
 from privet.privacy.compose import together
+from privet.privacy.event import Event
 from privet.privacy.guarantee import Guarantee, today
 from privet.randomness import source
 from privet.rows import Rows
@@ -50,6 +58,11 @@ NAME = "fit with confidence intervals"
 RELIED_UPON = (
     "the released model itself: its coefficients were paid for by the fit, and are not again here",
     "that the rows are those the model was trained on: only their number was compared",
+)
+#: what files of a fit and matrices that are one release say of the model
+PAID_HERE = (
+    "the released model itself: its coefficients are paid for here together with the matrices, and "
+    "what pays for the gap to its minimum is in its own file"
 )
 
 
@@ -117,6 +130,8 @@ class PaidMoments:
     moments: SecondMoments
     design: MatrixDesign
     about: ReleasedModel
+    #: of the fit and the matrices together, where the matrices alone prove nothing
+    whole: Event | None = None
 
     def release(self, rows: Rows, level: float) -> Intervals:
         """Read the rows once, add noise, and work out the intervals from what is released."""
@@ -131,24 +146,32 @@ class PaidMoments:
             seed=int(source(self.moments.insecure_seed).words((1,))[0] >> np.uint64(1)),
             caution=about.layout.caution,
         )
-        guarantee = guarantee_of(self.moments, self.design, about.released.guarantee)
+        guarantee = self.guarantee(about.released.guarantee)
         return Intervals(named_for(about), level, uncertainty, about.layout, guarantee)
 
+    def guarantee(self, model: Guarantee) -> Guarantee:
+        """The promise of the release: about whom the model's is, for what it costs itself.
 
-def guarantee_of(moments: SecondMoments, design: MatrixDesign, model: Guarantee) -> Guarantee:
-    """The promise of the matrices' release: about whom the model's is, for what it costs itself."""
-    return replace(
-        model,
-        event=design.event,
-        numerics=design.numerics,
-        assumptions=(*model.assumptions, *RELIED_UPON),
-        receipt=None,
-        released=today(),
-        constants={
-            "loss": moments.risk.loss.declared(),
-            "norm_bound": moments.risk.norm_bound,
-        },
-    )
+        Where the matrices have no loss of their own it is the fit's promise too.
+        """
+        own = self.design.event
+        event = own if self.whole is None or own.alone else self.whole
+        alone = event is own
+        told = worth(model.assumptions, event.claim.for_group(model.group))
+        risk, numerics = self.moments.risk, self.design.numerics
+        return replace(
+            model,
+            event=event,
+            numerics=numerics if alone else f"{numerics}; {model.numerics}",
+            assumptions=(
+                *told,
+                RELIED_UPON[0] if alone else PAID_HERE,
+                RELIED_UPON[1],
+            ),
+            receipt=None,
+            released=today(),
+            constants={"loss": risk.loss.declared(), "norm_bound": risk.norm_bound},
+        )
 
 
 def named_for(about: ReleasedModel) -> NamedDirections:
@@ -263,7 +286,8 @@ def fit_with_intervals(
         fitted = fit.release()
         if schema is not None:
             carrying(fitted, schema, asked)
-        found = PaidMoments(moments, design, released_model(fitted)).release(fit.rows, level)
+        paid = PaidMoments(moments, design, released_model(fitted), event)
+        found = paid.release(fit.rows, level)
         charge.releases(model_digest(fitted))
         charge.releases(intervals_digest(found), found.guarantee.persons)
     found = replace(found, guarantee=replace(found.guarantee, receipt=charge.receipt))

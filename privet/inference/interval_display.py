@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from privet._files import printable
+from privet._files import printable, shortened
 from privet._types import Array
 from privet.errors import DeclarationError, MissingExtra
 from privet.inference.released_model import NamedDirections, ParameterLayout
@@ -82,7 +82,7 @@ class ShownIntervals(ABC):
             Several lines.
         """
         lines = [("", *self._heads()), *self._cells()]
-        short = [(_cut(first, TABLE_NAME), *rest) for first, *rest in lines]
+        short = [(shortened(first, TABLE_NAME), *rest) for first, *rest in lines]
         sizes = [max(len(line[i]) for line in short) for i in range(len(short[0]))]
         rule = "-" * (sum(sizes) + 2 * len(sizes) - 2)
         shown = []
@@ -107,7 +107,7 @@ class ShownIntervals(ABC):
             f'<th class="number" align="right">{html.escape(h)}</th>' for h in self._heads()
         )
         body = "".join(
-            f"<tr><td>{html.escape(_cut(name, TABLE_NAME))}</td>"
+            f"<tr><td>{html.escape(shortened(name, TABLE_NAME))}</td>"
             + "".join(
                 f'<td class="number" align="right">{html.escape(number)}</td>' for number in numbers
             )
@@ -196,7 +196,7 @@ class ShownIntervals(ABC):
         ]
         if not marked:
             return ""
-        some = ", ".join(_cut(name, PLOT_NAME) for name in marked[:NAMED])
+        some = ", ".join(shortened(name, PLOT_NAME) for name in marked[:NAMED])
         more = f" and {len(marked) - NAMED} more" if len(marked) > NAMED else ""
         return (
             f" The released curvature is within its own noise for {some}{more}: their intervals "
@@ -209,7 +209,7 @@ class ShownIntervals(ABC):
         """Which numbers have lengths that noise in the released matrices decides."""
 
     def price(self) -> str:
-        """What the intervals cost beyond the model.
+        """What the intervals cost, beyond the model or together with it.
 
         Returns
         -------
@@ -219,10 +219,18 @@ class ShownIntervals(ABC):
         guarantee = self.guarantee
         if not guarantee.private:
             return f"{guarantee}"
-        return (
-            f"The intervals cost {guarantee.budget} for {guarantee.each} beyond the model: two "
-            f"matrices released with {guarantee.event.noise} noise."
-        )
+        each = f"{guarantee.budget} for {guarantee.each}"
+        if self.with_model:
+            noise, more = guarantee.event.parts[-1].noise, "less of it by what the fit left"
+            whole = f"The model and its intervals cost {each} together, as one release"
+            return f"{whole}: two matrices with {noise} noise, {more}."
+        released = f"two matrices released with {guarantee.event.noise} noise"
+        return f"The intervals cost {each} beyond the model: {released}."
+
+    @property
+    def with_model(self) -> bool:
+        """Whether the promise is one for the model and the intervals, not for these alone."""
+        return bool(self.guarantee.event.parts)
 
     # -- the forest plot -----------------------------------------------------------------------
 
@@ -294,12 +302,13 @@ class ShownIntervals(ABC):
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         level = f"{100.0 * self.level:.4g} %"
-        axes.set_xlabel(f"{self.named.target}, {level} private interval".replace("$", r"\$"))
+        words = textwrap.fill(f"{self.named.target}, {level} private interval", PLOT_NAME)
+        axes.set_xlabel(words.replace("$", r"\$"))
 
     def _drawn_name(self, place: int) -> str:
         """A number is drawn from the middle of its declared range to the upper end."""
         name, unit = self.named.names[place], self.named.units[place]
-        short = _cut(f"{name} (half range)" if unit else name, PLOT_NAME)
+        short = shortened(f"{name} (half range)" if unit else name, PLOT_NAME)
         return short.replace("$", r"\$")  # a dollar would start a formula
 
 
@@ -318,11 +327,6 @@ def drawable(path: Any) -> None:
 
 def _plain(number: float) -> str:
     return f"{number:.4g}" if math.isfinite(number) else str(number)
-
-
-def _cut(name: str, longest: int) -> str:
-    clean = printable(name)
-    return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
 
 def _tex_name(name: str) -> str:

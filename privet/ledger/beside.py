@@ -20,11 +20,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from privet._files import LEDGER_ENDS, create_new
 from privet.errors import LedgerError
 from privet.ledger.entries import Entries
 from privet.ledger.entry import Entry
-from privet.ledger.memory import Heads, View
+from privet.ledger.memory import Heads, View, expect_taken_over, note_taken_over
 from privet.ledger.statx import birth
+from privet.ledger.store import FORMAT
 
 NO_HEADS = (
     "The ledger {place} lies without the file {place}-head that remembers its newest entries: it "
@@ -36,6 +38,11 @@ COPIED = (
     "the other may still be charged. Nothing was released. Charge the original; a backup or a "
     "ledger that was moved to another disk is taken over with `privet ledger adopt`, which notes "
     "that in the ledger."
+)
+PUT_BACK = (
+    "The ledger {place} was rolled back: it was brought up to date before, and what was charged "
+    "since is not in it. It was left as it is. If it is a backup that must go on, copy the file "
+    "alone to another name, and bring the copy up to date."
 )
 UNWRITABLE = (
     "The file {place}-head beside the ledger {place} cannot be written ({why}). Nothing was "
@@ -72,6 +79,7 @@ class Beside:
             raise LedgerError(f"{gone} Nothing was released.") from None
         if not mine:
             raise LedgerError(COPIED.format(place=self.path.name))
+        self._expect_taken_over(entries)
         newest = entries.newest()
         try:
             if newest is not None and self.heads.is_long():
@@ -82,19 +90,54 @@ class Beside:
                 UNWRITABLE.format(place=self.path.name, why=error.strerror)
             ) from error
 
-    def compare(self, entries: Entries, later: View) -> None:
+    def compare(self, entries: Entries, later: View | None = None) -> None:
         """Refuse a ledger that lacks a noted entry; an archive may be without notes."""
         if self.heads.path.exists():
             self.heads.check(entries, later)
+        self._expect_taken_over(entries, later)
+
+    def expect_first(self, entries: Entries, found: str) -> None:
+        """Refuse to bring a file up to date that was put back since the first time."""
+        try:
+            self.compare(entries)
+        except LedgerError as error:
+            if found == FORMAT:
+                raise
+            raise LedgerError(PUT_BACK.format(place=self.path.name)) from error
+
+    def _expect_taken_over(self, entries: Entries, later: View | None = None) -> None:
+        """Refuse what this very file held before it was taken over, also with its old heads."""
+        with suppress(OSError):
+            place = self._place()
+            if place is not None:
+                expect_taken_over(place, entries, later)
 
     def expect_none(self) -> None:
-        """Refuse to begin a ledger where the entries of another are remembered."""
+        """Refuse to begin a ledger where the entries of another are remembered, or in its files."""
+        if os.path.realpath(self.path).endswith(LEDGER_ENDS):
+            raise LedgerError(
+                f"A ledger is not called {self.path.name}: SQLite would take it for a part of the "
+                "file without that ending, and overwrite it. Choose another name."
+            )
         name = self.heads.path.name
         if self.heads.path.exists() and self.heads.read()[1]:
             raise LedgerError(
                 f"{name} remembers the entries of a ledger whose file is gone or empty. Restore "
                 f"{self.path.name}; if it was thrown away on purpose, remove {name} too."
             )
+
+    def make(self) -> None:
+        """An empty file for its owner alone: whoever reads a ledger can hold a lock on it.
+
+        SQLite would let everybody read it, and its own files beside it have the rights that it has.
+        """
+        try:
+            with suppress(FileExistsError):
+                create_new(os.path.realpath(self.path))
+        except OSError as error:
+            raise LedgerError(
+                f"The ledger {self.path.name} cannot be created ({error.strerror})."
+            ) from error
 
     def start(self) -> None:
         """For a ledger that is just being created."""
@@ -109,6 +152,9 @@ class Beside:
         """Forget what was before the newest entry; nobody else is writing."""
         with self._told():
             self._start([] if newest is None else [newest])
+        place = self._place()
+        if newest is not None and place is not None:
+            note_taken_over(place, newest)
 
     def note(self, made: Entry | None) -> None:
         """What was committed, on disk before anybody is told."""
@@ -129,17 +175,25 @@ class Beside:
     def _start(self, newest: list[Entry]) -> None:
         """For those who may write the ledger, nobody else: the rights of its own file."""
         found = os.stat(self.path)
-        born = birth(self.path)
-        number = f"{found.st_ino}" if born is None else f"{found.st_ino} {born}"
-        self.heads.start(number, newest, mode=stat.S_IMODE(found.st_mode) & 0o666)
+        self.heads.start(self._number(), newest, mode=stat.S_IMODE(found.st_mode) & 0o666)
         if hasattr(os, "chown"):
             for owner in (-1, found.st_uid):  # only some may give a file away, others its group
                 with suppress(OSError):
                     os.chown(self.heads.path, owner, found.st_gid, follow_symlinks=False)
 
+    def _number(self) -> str:
+        """Which file this is; a rename keeps its number and its birth."""
+        number, born = os.stat(self.path).st_ino, birth(self.path)
+        return f"{number}" if born is None else f"{number} {born}"
+
+    def _place(self) -> str | None:
+        """This file for ever; None where its birth is not known, for numbers are used again."""
+        number = self._number()
+        return f"file {number}" if " " in number else None
+
     def _is_mine(self, known: str) -> bool:
-        """Whether this is the file that was noted; a rename keeps its number and its birth."""
-        number, _, noted = known.partition(" ")
-        born = birth(self.path)
-        same = not noted or born is None or noted == str(born)  # some systems do not tell
-        return same and number == str(os.stat(self.path).st_ino)
+        """Whether this is the file that was noted."""
+        (noted, _, then), (number, _, born) = (
+            each.partition(" ") for each in (known, self._number())
+        )
+        return noted == number and (not then or not born or then == born)  # some do not tell

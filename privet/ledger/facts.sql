@@ -60,17 +60,20 @@ WITH space AS (
       CASE WHEN c.relrowsecurity OR c.relforcerowsecurity THEN 'row security' ELSE 'all rows' END,
       CASE WHEN c.relkind = 'r' AND c.relreplident <> 'd' THEN ', another replica identity' END,
       CASE WHEN c.relispartition OR c.reloftype <> 0 THEN ', part of another' END,
-      ', ' || array_to_string(c.reloptions, ', '))
+      ', ' || array_to_string(c.reloptions || (SELECT o.reloptions FROM pg_class o
+        WHERE o.oid = c.reltoastrelid), ', '))
     FROM relations c LEFT JOIN people w ON w.oid = c.relowner LEFT JOIN pg_am m ON m.oid = c.relam
-  UNION ALL SELECT format('column %I.%s: %s, %s%s%s%s%s%s', c.relname,
+  UNION ALL SELECT format('column %I.%s: %s, %s%s%s%s%s%s%s', c.relname,
       CASE WHEN t.attisdropped THEN format('%s, removed', t.attnum) ELSE quote_ident(t.attname) END,
       format_type(t.atttypid, t.atttypmod), CASE WHEN t.attnotnull THEN 'not null' ELSE 'null' END,
       ', default ' || pg_get_expr(d.adbin, d.adrelid),
       ', collation ' || CASE WHEN t.attcollation NOT IN (0, 100) THEN t.attcollation::text END,
       CASE WHEN t.attidentity <> '' OR t.attgenerated <> '' THEN ', generated' END,
       CASE WHEN t.attinhcount <> 0 OR NOT t.attislocal THEN ', inherited' END,
+      CASE WHEN t.attstorage <> y.typstorage THEN ', stored otherwise' END,  -- or no long text fits
       ', ' || array_to_string(t.attoptions || t.attfdwoptions, ', '))
     FROM tables c JOIN pg_attribute t ON t.attrelid = c.oid AND t.attnum > 0
+    LEFT JOIN pg_type y ON y.oid = t.atttypid
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = t.attnum
   UNION ALL SELECT format('constraint %I on %I: %s of %s%s', o.conname, c.relname, o.contype,
       (SELECT string_agg(t.attname::text, ', ' ORDER BY array_position(o.conkey, t.attnum))

@@ -34,6 +34,8 @@ _LONGEST_IN_SCHEMA = 1 << 16
 _EACH, _FOR_SCHEMA, _FOR_ALL = 1_000, 100_000, 20_000_000
 #: What a row takes in a file beside its texts: two hashes are in every one.
 _ROW = 64
+#: What SQLite complains of where a log cannot grow.
+_NO_ROOM = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 #: The first bytes of a journal, and the last of one that names another file.
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 #: How SQLite's files begin; with zeros where a crash kept the beginning from being written.
@@ -123,6 +125,8 @@ def told(error: Exception) -> str:
     """What SQLite complains of, in words."""
     if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
         return "its file is damaged, and to read it would not end"
+    if getattr(error, "sqlite_errorname", "") in _NO_ROOM:
+        return "its disk has no room for a log, without which it is not even read"
     return str(error)
 
 

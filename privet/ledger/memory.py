@@ -3,11 +3,13 @@
 A file of heads has one line for each entry that was written, its number and its hash, and now and
 then only the newest are kept. A ledger that does not have these very entries was rolled back, has
 lost entries, or is a copy while another copy was charged: it is not charged until somebody has
-taken it over (``Ledger.adopt``). There are two such files:
+taken it over (``Ledger.adopt``). These files are:
 
 beside the ledger's file     ``budget.db-head``: also the number (inode) of the file itself, which
                              a copy does not have
-in the user's own folder     one for each ledger, files and servers alike, by its identity
+in the user's own folder     one for each ledger, files and servers alike, by its identity;
+                             and one for each file or server's table that was taken over, by which
+                             it is
 
 A line is written after the commit and before the charge is granted: what is missing in the ledger
 was granted, what is missing here was not.
@@ -16,6 +18,7 @@ was granted, what is missing here was not.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -202,3 +205,30 @@ def note_own(entry: Entry | None) -> None:
                 write_whole(heads.path, f"{_LEAD} -\n", replace=False)
         # the commit itself is durable: what a power cut takes from here is only a memory
         heads.note(entry, durable=False)
+
+
+def _taken_over(place: str) -> Heads | None:
+    """Where this user remembers that this very place was taken over."""
+    digest = hashlib.sha256(place.encode()).hexdigest()[:32]
+    return own_heads(digest, "-taken-over")
+
+
+def expect_taken_over(place: str, entries: Entries, later: View | None = None) -> None:
+    """Refuse what this very place held before it was taken over.
+
+    It bears another identity, under which the user's own folder knows nothing of what came after. A
+    copy is in another place, and the original of a copy goes on.
+    """
+    heads = _taken_over(place)
+    with suppress(OSError):  # never taken over by this user, or it cannot be read
+        if heads is not None:
+            heads.check(entries, later)
+
+
+def note_taken_over(place: str, newest: Entry) -> None:
+    """Remember an entry that what this place held before does not have."""
+    heads = _taken_over(place)
+    if heads is not None:
+        with suppress(OSError):
+            heads.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            heads.start("-", [newest])

@@ -24,8 +24,10 @@ from privet.ledger.statx import is_mounted
 MOUNTS = Path("/proc/self/mountinfo")
 #: Options under which a network file system keeps its locks to one machine.
 _LOCAL = {"nolock", "local_lock=all", "local_lock=posix", "nobrl"}
-#: File systems that never tell another machine of a lock.
-_ALONE = {"fuse.sshfs", "fuse.rclone", "fuse.s3fs", "vboxsf"}
+#: File systems that never tell another machine of a lock: folders of the host in a virtual machine,
+_ALONE = {"9p", "virtiofs", "vboxsf", "vmhgfs", "prl_fs", "fuse.vmhgfs-fuse", "fuse.grpcfuse"}
+#: ... and stores that only look like folders.
+_ALONE |= {"fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse", "fuse.blobfuse2"}
 _ELSEWHERE = "Nothing was released. Keep the ledger on a local disk, or on a PostgreSQL server."
 # the lock that SQLite takes, asked for by another process; 3: it is held, as it should be
 _ASK = """

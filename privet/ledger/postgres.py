@@ -22,7 +22,9 @@ import psycopg
 from privet.errors import LedgerError, PrivetWarning, warn
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
+from privet.ledger.memory import expect_taken_over, note_taken_over
 from privet.ledger.postgres_connection import (
+    CREATING,
     ENTRIES,
     LEDGER,
     RUNS,
@@ -52,8 +54,6 @@ from privet.ledger.store import (
 
 _MARKS = ", ".join(["%s"] * len(COLUMNS))
 _APPEND = f"INSERT INTO @.privet_entries ({', '.join(COLUMNS)}) VALUES ({_MARKS})"
-# any number that other programs are unlikely to lock: the one who creates the tables holds it
-_CREATING = int.from_bytes(b"privet", "big")
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # whoever waited for a lock must see what its holder has written; remote_apply waits for even more
 _BEGIN_WRITING = """
@@ -153,8 +153,9 @@ class PostgresStore:
             else:
                 expect_as_made(connection, self.url, self.place)
             connection.execute(connection.named("SELECT @.privet_lock()"))
-            self._expect_here(connection)
-            yield _entries(connection)
+            entries = _entries(connection)
+            expect_taken_over(self._expect_here(connection), entries)
+            yield entries
 
     @contextmanager
     def adopting(self) -> Iterator[Entries]:
@@ -162,8 +163,12 @@ class PostgresStore:
         with self._transaction() as connection:
             expect_as_made(connection, self.url, self.place)
             connection.execute(connection.named("SELECT @.privet_lock()"))
-            yield _entries(connection)
+            entries = _entries(connection)
+            yield entries
             connection.execute(connection.named(MOVE))
+            place = self._expect_here(connection)
+        if entries.appended is not None:  # committed by now
+            note_taken_over(place, entries.appended)
 
     @contextmanager
     def upgrading(self) -> Iterator[tuple[Entries, str]]:
@@ -227,7 +232,7 @@ class PostgresStore:
         """The tables, unless they are there: the same ones that every query would find."""
         if connection.tables == {ENTRIES, LEDGER}:
             return  # somebody who may not write could hold the lock below
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
         names = [connection.table(name) for name in (ENTRIES, LEDGER)]
         found = connection.execute("SELECT to_regclass(%s), to_regclass(%s)", names).fetchall()[0]
         missing = [name is None for name in found]
@@ -245,8 +250,11 @@ class PostgresStore:
             raise LedgerError(FOREIGN.format(place=self.place))
         return str(found[0][0])
 
-    def _expect_here(self, connection: PostgresConnection) -> None:
-        """Refuse a server that is not the one, or not on the branch, of the last charge."""
+    def _expect_here(self, connection: PostgresConnection) -> str:
+        """Refuse a server that is not the one, or not on the branch, of the last charge.
+
+        Returns which place it is: table, database, cluster and branch.
+        """
         found = connection.execute(connection.named(_WHERE)).fetchall()[0]
         system, timeline, system_here, timeline_here = found
         # an earlier release noted the cluster alone
@@ -265,6 +273,7 @@ class PostgresStore:
                 "cannot be charged any more, and then run `privet ledger adopt`. Nothing was "
                 "released."
             )
+        return f"server {system_here} {timeline_here}"
 
     def _expect_durable(self, connection: PostgresConnection, *, tell: bool) -> None:
         """Refuse a server that cannot keep a commit; tell what else its settings mean."""

@@ -51,6 +51,8 @@ _DIALING = {
 }
 #: Tables of a ledger.
 ENTRIES, LEDGER = "privet_entries", "privet_ledger"
+#: A number that other programs are unlikely to lock: the one who creates the tables holds it.
+CREATING = int.from_bytes(b"privet", "big")
 _ODD = re.compile("[:%@$\\\\\"']")
 
 _ARRIVE = """
@@ -58,6 +60,7 @@ SELECT pg_catalog.current_schemas(false);
 SET search_path = pg_catalog, pg_temp;
 SET standard_conforming_strings = on;
 SET quote_all_identifiers = off;
+SET client_min_messages = warning;
 {settings}
 SELECT extract(epoch FROM current_setting('statement_timeout')::interval)
 """
@@ -150,9 +153,10 @@ def connected(url: str) -> Iterator[PostgresConnection]:
     try:
         _arrive(connection, url)
         yield connection
-    except errors.LockNotAvailable as error:
+    except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
         held = f"The ledger at {place} refused: {_holders(connection)} held it for too long"
-        raise LedgerError(f"{held} (lock timeout). Try again. Nothing was released.") from error
+        why = "lock timeout" if isinstance(error, errors.LockNotAvailable) else "deadlock"
+        raise LedgerError(f"{held} ({why}). Try again. Nothing was released.") from error
     except psycopg.Error as error:
         raise refusal(place, error) from error
     finally:
@@ -160,13 +164,18 @@ def connected(url: str) -> Iterator[PostgresConnection]:
 
 
 def _dialing(url: str) -> dict[str, Any]:
-    """Limits that neither the URL nor the environment sets."""
+    """Limits that neither the URL nor the environment sets, and the encoding, which neither does.
+
+    In another one than UTF8 a key that it cannot write would keep whoever uses it from every
+    charge, and of an SQL_ASCII database texts would come as bytes.
+    """
     given = conninfo_to_dict(url)
-    return {
+    limits = {
         name: value
         for name, (variable, value) in _DIALING.items()
         if name not in given and variable not in os.environ
     }
+    return {"client_encoding": "UTF8", **limits}
 
 
 def _arrive(connection: PostgresConnection, url: str) -> None:
@@ -219,13 +228,31 @@ def _find(connection: PostgresConnection, path: list[str], place: str) -> None:
     connection.tables = frozenset(found.get(connection.schema, ()))
 
 
-# whoever waits sees who is in the way, though not what they run; a prepared transaction has no pid
+# Whoever waits sees who is in the way, though not what they run; a prepared transaction has no pid.
+# A statement that only an owner may run (CREATE RULE) waits for its lock before it is refused, and
+# everybody behind it: it is in the way, and those that it waits for. Readers may be, of whoever
+# changes the tables; a charge does not wait for them.
 _HELD = """
-SELECT DISTINCT coalesce(a.usename::text, ''), l.pid
-FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
-WHERE l.relation = to_regclass(%s) AND l.granted AND l.mode <> 'AccessShareLock'
-  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-ORDER BY 1, 2 LIMIT 5
+WITH locks AS (
+  SELECT l.pid, l.granted, l.mode FROM pg_locks l
+  WHERE l.pid IS DISTINCT FROM pg_backend_pid()
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (l.relation IN (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = %(schema)s AND c.relname >= 'privet_' AND c.relname < 'privet`')
+      OR l.locktype = 'advisory' AND l.objsubid = 1
+        AND l.classid::bigint << 32 | l.objid::bigint = %(creating)s)
+), queued AS (
+  SELECT pid FROM locks
+  WHERE NOT granted AND mode NOT IN ('AccessShareLock', 'RowExclusiveLock', 'ExclusiveLock')
+), ahead (pid, rank) AS (
+  SELECT pid, CASE mode WHEN 'AccessShareLock' THEN 3 ELSE 1 END FROM locks WHERE granted
+  UNION ALL SELECT pid, 1 FROM queued
+  UNION ALL SELECT nullif(other, 0), 2 FROM queued, unnest(pg_blocking_pids(pid)) other
+), told AS (SELECT pid, min(rank) AS rank FROM ahead GROUP BY pid)
+SELECT coalesce(a.usename::text, ''), told.pid
+FROM told LEFT JOIN pg_stat_activity a ON a.pid = told.pid
+WHERE told.rank < 3 OR NOT EXISTS (SELECT FROM told WHERE rank < 3)
+ORDER BY told.rank, 1, 2 LIMIT 5
 """
 
 
@@ -233,7 +260,8 @@ def _holders(connection: PostgresConnection) -> str:
     """Whose lock was waited for; they may have let go of it by now."""
     try:
         connection.execute("ROLLBACK")
-        found = connection.execute(_HELD, (connection.table(ENTRIES),)).fetchall()
+        values = {"schema": connection.schema, "creating": CREATING}
+        found = connection.execute(_HELD, values).fetchall()
     except psycopg.Error:
         found = []
     told = [

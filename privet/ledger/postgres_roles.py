@@ -103,7 +103,7 @@ def _prepared(url: str, prefix: str, *, run: bool) -> list[str]:
         if not connection.tables:
             raise LedgerError(NOT_THERE.format(place=without_password(url)))
         statements = [
-            connection.named(_in(f'"{connection.schema}"', statement).replace("PREFIX", prefix))
+            connection.named(_in(f'"{connection.schema}"', statement.replace("PREFIX", prefix)))
             # together, whoever runs them: there is no trigger between its removal and its creation
             for statement in (*_BEGIN, *_ROLES, *GUARD, *_functions(), _ENDED)
         ]

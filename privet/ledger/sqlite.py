@@ -5,9 +5,8 @@ IMMEDIATE``: from the first look to the commit no other process can write. Every
 file anew and closes it, so nothing is kept across a fork, and a file that was removed, replaced or
 restored between two charges is seen as what it is.
 
-Which files are ledgers is decided by ``sqlite_tables.py``. After a commit the file, its log and the
-log's index (which holds the locks) at the path must be the very ones that were open: else the
-charge went to a file that nobody will ever see.
+Which files are ledgers is decided by ``sqlite_tables.py``. After a commit the file, its log and its
+log's index at the path must be the very ones that were open: else nobody ever sees the charge.
 """
 
 from __future__ import annotations
@@ -138,6 +137,7 @@ class SqliteStore:
                 if found is None:
                     raise LedgerError(FOREIGN.format(place=self.path.name))
                 upgrade(connection, found)
+                self._beside.expect_first(entries, found)
                 yield entries, found
             if entries.appended is not None:
                 self._note_anew(connection, entries)
@@ -237,9 +237,8 @@ class SqliteStore:
     def _archived(self) -> GuardedConnection:
         """A connection that writes nothing, not even a log.
 
-        Where a log with entries lies beside the file, SQLite needs the log's index too, else the
-        newest entries would be missed. Without a log nobody is writing; should somebody begin just
-        now, pages of two states do not keep the hash chain, and ``verify`` says so.
+        A log with entries needs its index, too. Without a log nobody is writing; should somebody
+        begin just now, ``verify`` says that pages of two states do not keep the hash chain.
         """
         real = Path(os.path.realpath(self.path))
         log = Path(f"{real}-wal")
@@ -275,8 +274,10 @@ class SqliteStore:
             time.sleep(random.uniform(0.0, 0.01))
 
     def _attempt(self, *, create: bool) -> GuardedConnection:
-        before = _file(self.path)
         refuse_strange_files(os.path.realpath(self.path))
+        before = _file(self.path)
+        if create and before is None:
+            self._beside.make()
         connection = sqlite3.connect(
             self.path, timeout=store.PATIENCE, isolation_level=None, factory=GuardedConnection
         )

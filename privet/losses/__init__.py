@@ -60,7 +60,7 @@ __all__ = [
 
 def margin_loss(name: str, h: float, among: Collection[str] = tuple(_TWO)) -> MarginLoss:
     """The two-class loss of that name; ``h`` is the half-width of a hinge's knee."""
-    if name not in _TWO or name not in among:
+    if not isinstance(name, str) or name not in _TWO or name not in among:
         *others, last = [repr(known) for known in among]
         raise DeclarationError(f"loss must be {', '.join(others)} or {last}, got {name!r}.")
     return _TWO[name](h)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NoReturn, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._checks import positive, positive_whole
+from privet._checks import number_between, positive_whole, shown
 from privet._types import Array, Targets
 from privet.errors import DeclarationError
 from privet.losses.loss import Family, Loss
@@ -26,6 +26,10 @@ Function = Callable[[Array, Array], Array]
 Link = Literal["identity", "exp", "expit"]
 #: Rounding may take a computed gradient this far above its bound.
 ROUNDED = 1.0 + 1e-9
+#: A declared bound is between these, so that products of bounds and scores are numbers.
+BOUNDS = (1e-30, 1e30)
+#: K is at most this: every row has a Hessian of K by K numbers.
+MOST_SCORES = 1000
 
 
 @dataclass(frozen=True)
@@ -80,15 +84,16 @@ class ConvexLoss:
             raise DeclarationError(
                 "value, gradient and hessian must be functions (scores, target)."
             )
-        positive("gradient_bound", self.gradient_bound)
-        positive("curvature_bound", self.curvature_bound)
-        positive_whole("scores", self.scores)
+        number_between("gradient_bound", self.gradient_bound, *BOUNDS)
+        number_between("curvature_bound", self.curvature_bound, *BOUNDS)
+        if positive_whole("scores", self.scores) > MOST_SCORES:
+            raise DeclarationError(f"scores is at most {MOST_SCORES}, got {shown(self.scores)}.")
         object.__setattr__(self, "rank", positive_whole("rank", self.rank or self.scores))
         if self.rank > self.scores:
             raise DeclarationError(f"rank is at most scores = {self.scores}, got {self.rank}.")
         for name in ("difference_bound", "largest_constant"):
             if getattr(self, name) is not None:
-                positive(name, getattr(self, name))
+                number_between(name, getattr(self, name), *BOUNDS)
         if self.link not in get_args(Link):
             raise DeclarationError(f"link must be 'identity', 'exp' or 'expit', got {self.link!r}.")
 
@@ -210,18 +215,26 @@ class OwnLoss(Loss):
     def gradient(self, z: Array, y: Targets) -> Array:
         """The user's; above its bound the fit ends, and nothing is released."""
         found = self._called("gradient", z, y, (self.scores,))
-        if self.guarded:
-            longest = np.square(found).sum(axis=-1).max(initial=0.0)
-            if not longest <= (self.own.gradient_bound * ROUNDED) ** 2:
-                raise DeclarationError(
-                    f"The loss {self.own.name!r} left its declared gradient_bound during the fit. "
-                    "Nothing was released. Declare a larger bound and check the function."
-                )
+        longest = (self.own.gradient_bound * ROUNDED) ** 2
+        with np.errstate(over="ignore"):
+            self._guard("gradient_bound", np.square(found).sum(axis=-1), longest)
         return found
 
     def hessian(self, z: Array, y: Targets) -> Array:
-        """The user's."""
-        return self._called("hessian", z, y, (self.scores, self.scores))
+        """The user's; the fit ends where its eigenvalues cannot all be within their bounds."""
+        found = self._called("hessian", z, y, (self.scores, self.scores))
+        largest = self.own.rank * self.own.curvature_bound * ROUNDED
+        trace = np.trace(found, axis1=-2, axis2=-1)
+        self._guard("curvature_bound", np.where(trace < -1e-9 * largest, np.inf, trace), largest)
+        return found
+
+    def _guard(self, bound: str, found: NDArray[Any], largest: float) -> None:
+        """End the fit where a number is above the largest, or is none."""
+        if self.guarded and not found.max(initial=0.0) <= largest:
+            raise DeclarationError(
+                f"The loss {self.own.name!r} left its declared {bound} during the fit. "
+                "Nothing was released. Declare a larger bound and check the function."
+            )
 
     def _called(self, part: str, z: Array, y: Targets, tail: tuple[int, ...]) -> Array:
         """One of the functions on all rows at once, in checked shapes; it cannot write to them."""
@@ -230,9 +243,7 @@ class OwnLoss(Loss):
         target = np.array(np.broadcast_to(y, lead), dtype=np.float64).reshape(-1)
         scores = rows[:, 0] if self.scores == 1 else rows
         scores.flags.writeable = target.flags.writeable = False
-        function = cast(Function, getattr(self.own, part))
-        with np.errstate(all="ignore"):  # what is not finite is refused
-            found = np.asarray(function(scores, target), dtype=np.float64)
+        found = self._numbers(part, scores, target)
         wanted = (len(target), *(tail if self.scores > 1 else ()))
         if found.shape != wanted:
             raise DeclarationError(
@@ -240,6 +251,27 @@ class OwnLoss(Loss):
                 f"{len(target)} rows, and has {found.shape}."
             )
         return found.reshape(*lead, *tail)
+
+    def _numbers(self, part: str, scores: Array, target: Array) -> Array:
+        """What a function returns; its own error is quoted while all it has seen is public."""
+        function = cast(Function, getattr(self.own, part))
+        try:
+            with np.errstate(all="ignore"):  # what is not finite is refused
+                found = np.asarray(function(scores, target))
+        except DeclarationError:  # a loss without its code
+            raise
+        except Exception as error:
+            quoted = "" if self.guarded else f" ({error})"
+            raise DeclarationError(
+                f"The {part} of the loss {self.own.name!r} raised {type(error).__name__}{quoted}. "
+                "It is called with arrays of many scores and targets, which it must not change."
+            ) from None
+        if found.dtype.kind not in "biuf":
+            raise DeclarationError(
+                f"The {part} of the loss {self.own.name!r} must return real numbers, and returned "
+                f"an array of {found.dtype}."
+            )
+        return np.asarray(found, dtype=np.float64)
 
     # -- public facts --------------------------------------------------------------------------
 

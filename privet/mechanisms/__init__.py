@@ -5,6 +5,7 @@ from privet.mechanisms.distinguishing import Distinguishing
 from privet.mechanisms.function import FunctionRelease
 from privet.mechanisms.gradient import GradientDescent
 from privet.mechanisms.matrix import SecondMoments
+from privet.mechanisms.matrix_beside import MomentsBesideFit
 from privet.mechanisms.means import ClassMeans
 from privet.mechanisms.moments import PrivateMean
 from privet.mechanisms.objective import ObjectivePerturbation
@@ -36,6 +37,7 @@ _RELEASES: tuple[type[Release], ...] = (
     PrivateMean,
     Selection,
     SecondMoments,
+    MomentsBesideFit,
     FunctionRelease,
     SparseVector,
     Projection,

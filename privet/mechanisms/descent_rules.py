@@ -21,13 +21,13 @@ from privet.losses import Loss
 from privet.mechanisms.regularization import choose_regularization
 from privet.privacy import Budget
 
-STEPS = 100
+STEPS = 64
 #: The clip where the noise is at least ``NOISY``, relative to the largest gradient of a row.
 LEAST_CLIP, NOISY = 0.2, 0.05
 #: Clip times step at ``s = 1`` (with more than two classes or not), and how it falls with ``s``.
-TRAVEL, FALL = {False: 0.1, True: 0.3}, 0.8
+TRAVEL, FALL = {False: 0.15625, True: 0.46875}, 0.8
 #: Steps in units of one over the largest curvature of a row: that of all rows is far smaller.
-LONGEST_STEP = 30.0
+LONGEST_STEP = 46.875
 #: Of a residual it need not be: nearly all rows may have the largest curvature there is. A descent
 #: is sure to settle only with steps below two over it, and more of them go as far.
 SURE_STEP, MOST_STEPS = 1.8, 1_000

@@ -132,6 +132,8 @@ class SecondMoments(Release):
     """The private pair of matrices of one risk."""
 
     name: ClassVar[str] = "matrix"
+    event_kind: ClassVar[type[MatrixEvent]] = MatrixEvent
+    cone_theorem: ClassVar[str] = CONE_THEOREM
 
     risk: RegularizedRisk
     budget: Budget
@@ -146,11 +148,20 @@ class SecondMoments(Release):
         if "laplace" in kinds:
             kinds.append(ConeLaplace.kind)
         designs = [self.design_with(kind, n, m) for kind in kinds]
-        return min(designs, key=self._far_error)
+        return min(designs, key=self.far_error)
 
-    def _far_error(self, design: MatrixDesign) -> float:
+    @property
+    def reduction(self) -> float:
+        """How many times smaller than the sensitivity the unit of the noise may be."""
+        return 1.0
+
+    def best_far_eta(self, kind: str) -> float:
+        """The ``eta`` for long parameters."""
+        return best_eta(self.risk.loss, FAR, kind)
+
+    def far_error(self, design: MatrixDesign) -> float:
         """The predicted error for long parameters: what the kinds of noise are compared by."""
-        eta = best_eta(self.risk.loss, FAR, design.noise.kind)
+        eta = self.best_far_eta(design.noise.kind)
         unit = self._unit(eta, design.n, FAR, design.noise.kind)
         return design.noise.coordinate_sd * unit * math.sqrt(HESSIAN_PRICE / eta**2 + 1.0)
 
@@ -165,14 +176,14 @@ class SecondMoments(Release):
 
         unit = law(1.0 / unit_rate(curve))
         # each row is at most one sensitivity of n: the means are at most n of them
-        largest = n + unit.norm_quantile(NEGLIGIBLE) if kind != "gaussian" else 0.0
+        largest = n * self.reduction + unit.norm_quantile(NEGLIGIBLE) if kind != "gaussian" else 0.0
         exponent = grid_exponent(unit.coordinate_sd, largest)
         # nuclear norms are at most sqrt(2 side) times the pair's Frobenius norm
-        widened = 1.0 + math.sqrt(2.0 * side if cone else 2.0) * n * ROUNDING
+        widened = 1.0 + self.reduction * math.sqrt(2.0 * side if cone else 2.0) * n * ROUNDING
         if kind == "gaussian":
             widened += math.ldexp(math.sqrt(entries), exponent)
         noise = law(unit.scale * widened)
-        theorem = CONE_THEOREM if cone else THEOREM
+        theorem = self.cone_theorem if cone else THEOREM
         event = self._event(kind, (curve,), noise, widened, n, m, theorem)
         return MatrixDesign(n, m, side, noise, exponent, event)
 
@@ -187,7 +198,7 @@ class SecondMoments(Release):
         theorem: str,
     ) -> MatrixEvent:
         """The record of a release; its query is in units of its own sensitivity."""
-        return MatrixEvent(
+        return self.event_kind(
             mechanism=self.name,
             claim=self.budget,
             curves=curves,

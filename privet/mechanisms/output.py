@@ -27,7 +27,11 @@ from privet._types import Array
 from privet.errors import DeclarationError, InfeasibleBudget
 from privet.grid import grid_exponent
 from privet.mechanisms.gap import largest_value, output_gap, public
-from privet.mechanisms.regularization import choose_regularization, default_regularization
+from privet.mechanisms.regularization import (
+    choose_regularization,
+    default_regularization,
+    expect_more_than_noise,
+)
 from privet.mechanisms.release import add_noise
 from privet.mechanisms.trainer import Design, Mechanism
 from privet.minimize import minimize
@@ -70,6 +74,7 @@ class OutputPerturbation(Mechanism):
             self.name, kind, self.loss, self.norm_bound, unit * self.norm_bound, n
         )
         lam = choose_regularization(self.regularization, default, 0.0, self.loss, self.norm_bound)
+        expect_more_than_noise(lam, self.loss, self.norm_bound)
         risk = RegularizedRisk(self.loss, lam, self.norm_bound)
         center = self.center_norm(m)
         tolerance, gap = output_gap(risk, n, m, center)

@@ -51,8 +51,9 @@ NUMBER_RULES: dict[tuple[str, str], Rule] = {
     ("output", "gaussian"): Rule(1.0),
 }
 
-# Above this multiple of c R^2 the minimizer is zero to working precision.
-LARGEST_RELATIVE = 1e12
+# Above this multiple of c R^2 the minimizer is zero to working precision; below the other one the
+# noise on a minimizer is longer than numbers can tell.
+LARGEST_RELATIVE, SMALLEST_RELATIVE = 1e12, 1e-30
 
 
 def default_regularization(
@@ -89,3 +90,13 @@ def choose_regularization(
             f"below {ceiling:g}."
         )
     return max(float(declared), floor)
+
+
+def expect_more_than_noise(regularization: float, loss: Loss, norm_bound: float) -> None:
+    """Refuse a minimizer so free that its noise is longer than numbers can tell."""
+    least = SMALLEST_RELATIVE * loss.curvature_bound * norm_bound**2
+    if regularization < least:
+        raise DeclarationError(
+            f"regularization = {regularization:g} leaves nothing but noise. Use 'auto', or a value "
+            f"above {least:g}."
+        )

@@ -6,6 +6,7 @@ Replace-one neighbors of the same size; the conditions of ``objective.py``. Sphe
 for every direction of the ball; these laws pay for what a row can do:
 
     product, hull      two classes and a declared domain; gauge of the domain's body
+    grouped            the same with a share of the gauge for each group of blocks
     matrix laplace     more classes; nuclear norm, which of a row's gradient is at most |g| R
     class product      more classes and a declared domain
 
@@ -32,11 +33,23 @@ from privet.domain import Domain, OneHot, domain_from_json
 from privet.errors import DataError
 from privet.losses import Loss
 from privet.losses.loss import UNREDUCED
-from privet.noise import NOISES, ClassProduct, ConeLaplace, Hull, MatrixLaplace, Noise, Product
+from privet.noise import (
+    NOISES,
+    ClassProduct,
+    ConeLaplace,
+    DomainNoise,
+    Grouped,
+    Hull,
+    MatrixLaplace,
+    Noise,
+    Product,
+)
 from privet.noise.cone_noise import triangle
+from privet.noise.grouped_noise import groups_of
 
 #: every law of a fit's noise beside the spherical ones
-SHAPED = (Product.kind, Hull.kind, MatrixLaplace.kind, ClassProduct.kind)
+BY_DOMAIN: dict[str, type[DomainNoise]] = {law.kind: law for law in (Product, Hull, Grouped)}
+SHAPED = (*BY_DOMAIN, MatrixLaplace.kind, ClassProduct.kind)
 _DOMAIN = (
     "privet/mechanisms/domain_noise.proof.md (K-norm noise: Hardt and Talwar 2010; in the "
     "objective: Awan and Slavkovic 2020)"
@@ -80,7 +93,7 @@ class Shape:
         assert self.domain is not None  # shapes() names no other law without one
         if self.kind == ClassProduct.kind:
             return ClassProduct(1.0 / a, p, self.domain, self.loss.classes)
-        return (Hull if self.kind == Hull.kind else Product)(1.0 / a, p, self.domain)
+        return BY_DOMAIN[self.kind](1.0 / a, p, self.domain)
 
     def free_rate(self, epsilon: float) -> float:
         """The rate where the Jacobian costs nothing."""
@@ -93,7 +106,9 @@ def shapes(loss: Loss, domain: Domain | None) -> tuple[str, ...]:
     if loss.scores == 1:
         if domain is None or loss.family not in UNREDUCED:
             return ()
-        return (Product.kind, Hull.kind) if domain.has_constant else (Product.kind,)
+        hull = (Hull.kind,) if domain.has_constant else ()
+        grouped = (Grouped.kind,) if len(groups_of(domain)) > 1 else ()
+        return Product.kind, *hull, *grouped
     if domain is None or loss.family in UNREDUCED:  # scores that are not differences of classes
         return (MatrixLaplace.kind,)
     return MatrixLaplace.kind, ClassProduct.kind
@@ -156,7 +171,7 @@ def noise_from_facts(facts: dict[str, Any]) -> Noise:
         _refuse_unfit(dimension == (classes - 1) * domain.columns)
         return ClassProduct(scale, dimension, domain, classes)
     _refuse_unfit(dimension == domain.columns and (kind != Hull.kind or domain.has_constant))
-    return (Hull if kind == Hull.kind else Product)(scale, dimension, domain)
+    return BY_DOMAIN[kind](scale, dimension, domain)
 
 
 def _refuse_unfit(fits: bool) -> None:

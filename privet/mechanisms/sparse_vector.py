@@ -237,6 +237,11 @@ class SparseVectorAnswers:
         """Whether no epoch is left: answers are guesses from now on."""
         return self.used >= self.design.epochs and self._level is None
 
+    @property
+    def level(self) -> float | None:
+        """The noisy threshold of the running epoch, for audits alone: it is secret."""
+        return self._level
+
     def ask(self, error: float, randomness: Randomness) -> bool:
         """Whether the guess is off by too much. ``error`` is exact and secret: ``|v - g|``."""
         if self.exhausted:

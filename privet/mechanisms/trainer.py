@@ -35,6 +35,7 @@ NoiseChoice = Literal[
     "domain",
     "product",
     "hull",
+    "grouped",
     "matrix laplace",
     "class product",
     "class laplace",

@@ -157,6 +157,8 @@ def _staying(paths: Paths, ends: Endings, limits: Limits) -> Mask:
         (paths.slow >= limits.patience, Status.SLOW),
     )
     staying = np.ones(len(paths.which), dtype=bool)
+    if not any(reason.any() for reason, _ in reasons):
+        return staying
     for reason, status in reasons:
         for path in np.flatnonzero(staying & reason):
             ends.write(int(paths.which[path]), paths, int(path), status)
@@ -226,6 +228,8 @@ class LineSearch:
 
     def _narrow(self, slopes: Array, rejected: Mask) -> None:
         """Move the bracket to the trial and choose the next one by the secant of the slopes."""
+        if not rejected.any():
+            return
         short = rejected & (slopes < 0.0)
         long = rejected & ~short  # not-a-number too: scores that overflowed are far too long
         self._low[short], self._slope_low[short] = self.step[short], slopes[short]

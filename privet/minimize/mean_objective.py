@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor
 from scipy.linalg.lapack import dpotrs
 
 from privet._types import Array, Targets
@@ -59,7 +59,7 @@ class Objective:
         (mean,) = self._mean(self.risk.gradients, self.stride, thetas)
         found = np.asarray(mean + self.risk.regularization * thetas + self.linears[which])
         if self.stride == 1:
-            self.rows.note(float(np.linalg.norm(found, axis=1).max()))
+            self.rows.note(found)
         return found
 
     def curvature(self, theta: Array, stride: int = 1) -> Curvature:
@@ -125,7 +125,8 @@ class Curvature:
     def solve(self, vectors: Array, memory: Memory, paths: Numbers) -> Array:
         """``H^-1 v`` for each row ``v``."""
         del memory, paths  # the factor has its own scale, and all paths share it
-        return np.asarray(cho_solve((self.cholesky, True), vectors.T, check_finite=False).T)
+        # straight to LAPACK: the checks around it cost as much as a system of this size
+        return np.asarray(dpotrs(self.cholesky, vectors.T, lower=1)[0].T)
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,6 @@ class Curvatures:
         """``H_i^-1 v_i`` for each path ``i``."""
         del memory
         each = zip(paths, vectors, strict=True)
-        # straight to LAPACK: the checks around it cost as much as a system of this size
         return np.array([dpotrs(self.factors[i].cholesky, v, lower=1)[0] for i, v in each])
 
 
@@ -183,7 +183,7 @@ class Memory:
 
     def scale(self, paths: Numbers, default: float) -> Array:
         """``s.y/y.y`` of each path's latest pair, ``default`` where there is none."""
-        _, y, rho = self._pair(paths, 1)
+        ((_, y, rho),) = self._pairs(paths, 1)
         with np.errstate(divide="ignore"):
             scale = 1.0 / (rho * np.einsum("kp,kp->k", y, y))
         return np.where(self._count[paths] > 0, scale, default)
@@ -191,7 +191,7 @@ class Memory:
     def solve(self, model: Model, gradients: Array, paths: Numbers) -> Array:
         """The corrected model times each gradient: L-BFGS with ``model`` as its first matrix."""
         depth = int(min(self._count[paths].max(), self.size))
-        pairs = [self._pair(paths, back) for back in range(1, depth + 1)]
+        pairs = self._pairs(paths, depth)
         q, alphas = gradients.copy(), []
         for s, y, rho in pairs:
             alphas.append(rho * np.einsum("kp,kp->k", s, q))
@@ -201,6 +201,8 @@ class Memory:
             z = z + (alpha - rho * np.einsum("kp,kp->k", y, z))[:, None] * s
         return z
 
-    def _pair(self, paths: Numbers, back: int) -> tuple[Array, Array, Array]:
-        slot = (self._count[paths] - back) % self.size
-        return self._s[paths, slot], self._y[paths, slot], self._rho[paths, slot]
+    def _pairs(self, paths: Numbers, depth: int) -> list[tuple[Array, Array, Array]]:
+        """The ``depth`` latest pairs of each path with their ``rho``, the newest first."""
+        slots = (self._count[paths] - np.arange(1, depth + 1)[:, None]) % self.size
+        s, y, rho = self._s[paths, slots], self._y[paths, slots], self._rho[paths, slots]
+        return list(zip(s, y, rho, strict=True))

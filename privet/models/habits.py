@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-CERTIFIED = "leave it away: the minimum is certified, or the fit fails and says so"
+CERTIFIED = "leave it out: the minimum is certified, or the fit fails and says so"
 HABITS = {
     "C": "use regularization=, which is 1/(n C); 'auto', the default, chooses it by a public rule",
     "alpha": "use regularization=; 'auto', the default, chooses it by a public rule",
-    "penalty": "leave it away: the penalty is a ridge, of strength regularization=",
+    "penalty": "leave it out: the penalty is a ridge, of strength regularization=",
     "random_state": (
-        "leave it away: whoever knows the seed knows the noise (tests may use insecure_seed=)"
+        "leave it out: whoever knows the seed knows the noise (tests may use insecure_seed=)"
     ),
     "max_iter": CERTIFIED,
     "tol": CERTIFIED,
     "solver": CERTIFIED,
-    "multi_class": "leave it away: declare the classes in classes=[...]",
+    "multi_class": "leave it out: declare the classes in classes=[...]",
     "epsilon": "use budget=, a number or PureDP(epsilon)",
     "delta": "use budget=ApproxDP(epsilon, delta)",
     "data_norm": "use norm_bound=",

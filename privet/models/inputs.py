@@ -191,12 +191,28 @@ def numbers(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True) -> An
             return data
         labels = column_or_1d(*y, warn=True)
         check_consistent_length(data, labels)
-        return data, labels
+        return held(data), held(labels)
     except ValueError as error:
         reasons = [told for sign, told in QUOTING.items() if sign in str(error)]
         if not reasons:
             raise
     raise DataError(reasons[0])  # outside of the handler, which would quote the cell
+
+
+def held(values: Any) -> Any:
+    """The same numbers in memory that numpy has for itself; a copy where it is of anything else.
+
+    A mapped file, or memory that is shared, is read anew in every pass: a row that another process
+    changes after it was clipped would count without a bound.
+    """
+    owner: Any = values
+    if issparse(values):
+        parts = (owner.data, owner.indices, owner.indptr)
+        return values if all(held(part) is part for part in parts) else owner.copy()
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    is_ours = isinstance(owner, np.ndarray) and owner.flags.owndata
+    return values if is_ours else np.array(values, order="K", copy=True)
 
 
 def streamed_numbers(estimator: BaseEstimator, X: StreamedTable, *y: Any, reset: bool) -> Any:

@@ -226,8 +226,6 @@ class LargeMarginGaussian(PrivateLinearClassifier):
         told = super()._assumptions()
         return (*told, "the centers of the components") if self.centers is not None else told
 
-    # -- features ------------------------------------------------------------------------------
-
     def _lifted(self, d: int) -> Lifted:
         self._check_declared()
         bound = norm_bound(self.norm_bound)

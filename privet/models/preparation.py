@@ -5,7 +5,8 @@
     "unit"         |b| for rows at full length
     "whiten"       the same over ``GAIN``, where the matrix would be more than its noise
 
-The least of the three is taken. ``|b|`` is the size of the fit's own noise under each of them, from
+The least of the three is taken; rows as they are count ``CLIPPING`` times where the others would be
+fitted by gradient descent. ``|b|`` is the size of the fit's own noise under each of them, from
 its design: pure noise has the shape of the domain for rows as they are, which full length would
 bend. Gaussian noise that is large beside what all rows can pull goes onto clipped gradients
 (``mechanism="auto"``): a clip costs less than the largest gradient, and there is no floor of the
@@ -31,6 +32,8 @@ from privet.privacy.budget import Budget, as_budget
 
 #: What whitening is worth: about as much as noise smaller by this factor.
 GAIN = 1.5
+#: What clipped gradients are worth to gradient descent: about as much as noise smaller by this.
+CLIPPING = 1.25
 #: Noise over rows from which on gradient descent is better than objective perturbation: with two
 #: classes, and with more.
 LARGE_NOISE = (0.005, 0.02)
@@ -80,6 +83,8 @@ def preparation_for(model: Preparable, n: int, d: int) -> Standardize | None:
     if model._domain() is None and not as_budget(model.budget).allows_gaussian:
         return None  # spherical noise, and nothing known of the rows' length
     found = effects_of_noise(model, n, d)
+    if None in found and model.mechanism == "auto" and _descends(model, found["unit"], n):
+        found[None] *= CLIPPING
     return min(found, key=lambda way: found[way])
 
 
@@ -97,13 +102,17 @@ def effects_of_noise(model: Preparable, n: int, d: int) -> dict[Standardize | No
 
 def mechanism_for(model: Preparable, n: int, d: int) -> str:
     """Where the noise goes, for rows that are prepared as ``model.standardize`` says."""
-    way = model.standardize
+    if model.standardize not in FULL_LENGTH:
+        return "objective"
+    return "gradient" if _descends(model, _noise(model, "unit", n, d), n) else "objective"
+
+
+def _descends(model: Preparable, noise: float, n: int) -> bool:
+    """Whether gradient descent is for noise of this size, if it is left open."""
     known = model.center is not None or model.public_rows is not None
     left_open = model.noise == "auto" and model.regularization == "auto" and not known
-    if way not in FULL_LENGTH or not left_open or not as_budget(model.budget).allows_gaussian:
-        return "objective"
     limit = LARGE_NOISE[len(declared_classes(model.classes)) > 2]
-    return "gradient" if _noise(model, "unit", n, d) > limit * n else "objective"
+    return left_open and as_budget(model.budget).allows_gaussian and noise > limit * n
 
 
 def takes_means(model: Preparable, n: int, d: int) -> bool:

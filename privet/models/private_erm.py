@@ -155,6 +155,10 @@ class PrivateERM(PrivateLinearRegressor):
 
     def _within(self) -> OwnLoss:
         low, high = self._interval()
+        if self._own().link == "exp" and not high > 0.0:
+            raise DeclarationError(
+                "link='exp' predicts numbers above zero, and target_bounds end at zero or below."
+            )
         return OwnLoss(self._own(), float(low), float(high))
 
     def _weights(self) -> Ridge | None:
@@ -250,8 +254,8 @@ class PrivateERM(PrivateLinearRegressor):
         """Refuse several scores, which make no prediction."""
         if self._own().scores > 1:
             raise DeclarationError(
-                "A loss of several scores has no single prediction, which a search could compare "
-                "with targets. Fit it without a search."
+                "A loss of several scores has no single prediction, which searches, services and "
+                "exports need. Use decision_function."
             )
 
     @property
@@ -297,10 +301,7 @@ class PrivateERM(PrivateLinearRegressor):
         -------
         array of shape (n,)
         """
-        if self._own().scores > 1:
-            raise DeclarationError(
-                "A loss of several scores has no single prediction. Use decision_function."
-            )
+        self.refuse_unscored()
         scores, (low, high) = self._scores(X)[:, 0], self.classes_
         with np.errstate(over="ignore"):
             linked: dict[str, Callable[[Array], NDArray[Any]]] = {

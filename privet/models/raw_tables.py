@@ -39,6 +39,9 @@ from privet.schema.tables import is_table
 Model = TypeVar("Model")
 Unfitted = TypeVar("Unfitted", bound=Trainable)
 
+#: Before the amount, in the sentence on persons.
+WORTH = "for a person with all of them the guarantee is "
+
 
 def fit_table(
     model: Model, schema: Schema, table: Any, *, knots: int | Literal["auto"] | None = None
@@ -280,6 +283,14 @@ def unit(schema: Schema) -> dict[str, Any]:
     }
 
 
+def worth(assumptions: tuple[str, ...], budget: Budget) -> tuple[str, ...]:
+    """The same list for another release about the same persons, which costs them ``budget``."""
+    return tuple(
+        f"{told}{WORTH}{budget}" if found else told
+        for told, found, _ in (each.partition(WORTH) for each in assumptions)
+    )
+
+
 def declarations(schema: Schema, budget: Budget) -> list[str]:
     """What the schema adds to the list of things relied upon."""
     told = [
@@ -296,7 +307,6 @@ def declarations(schema: Schema, budget: Budget) -> list[str]:
         rows = "one row of a person counts" if k == 1 else f"{k} rows of a person count"
         told.append(
             f"that the column {schema.person.column!r} says whose row it is, the same value in all "
-            f"rows of a person and another for everybody else: at most {rows}, and for a person "
-            f"with all of them the guarantee is {budget}"
+            f"rows of a person and another for everybody else: at most {rows}, and {WORTH}{budget}"
         )
     return told

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from privet._checks import is_number
+from privet._checks import as_float, is_number
 from privet._types import Array
 from privet.errors import DataError, DeclarationError, is_quiet
 from privet.ledger import Ledger
@@ -42,10 +42,8 @@ LARGEST_BOUND = 1e100
 
 def declared_interval(declared: Any) -> NDArray[np.float64]:
     """``(low, high)`` as an array; refuses what is not an interval of finite numbers."""
-    try:
-        ends = [float(end) if is_number(end) else np.nan for end in declared]
-    except TypeError:
-        ends = []
+    pair = declared if isinstance(declared, tuple | list | np.ndarray) else ()
+    ends = [as_float(end) if is_number(end) else np.nan for end in pair]
     if len(ends) != 2 or not -LARGEST_BOUND <= ends[0] < ends[1] <= LARGEST_BOUND:
         raise DeclarationError(
             "target_bounds must be (low, high), two finite numbers with low below high: what the "
@@ -287,9 +285,10 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):  # type: ignor
             A linear model, its link, and the clip to the declared bounds.
         """
         check_is_fitted(self, "coef_")
+        self.refuse_unscored()
         weights = self.coef_ if coef is None else coef
         offset = self.intercept_ if intercept is None else intercept
-        if self.plain_link not in LINKS or len(weights) != 1:
+        if self.plain_link not in LINKS:
             raise DeclarationError(
                 f"A {type(self).__name__} with this loss has no plain form: its prediction is not "
                 "one linear score or its exponential. Keep the model file, or export it to MLflow."

@@ -37,7 +37,7 @@ class LinearSVC(PrivateLinearClassifier):
     loss : "huber", "smooth_hinge" or "least_squares", default "huber"
         A hinge with a quadratic or a twice differentiable knee; or, for two classes, the squared
         distance of the score from -1 or 1, a line beyond ``h``: with a pure epsilon, many columns
-        and rows at norm 1 (``standardize="unit"``) about as accurate as "huber".
+        and rows at norm 1 (``standardize="unit"``) sometimes better than "huber", often worse.
     h : float, default 0.5
         Half-width of the knee. Wider costs a hinge less noise, and least squares more.
     mechanism : "auto", "objective", "output" or "gradient", default "auto"

@@ -28,7 +28,7 @@ from privet.mechanisms.moments import MeanDesign, PrivateMean, second_moments
 from privet.models.standardize import TINY, Stage
 from privet.noise.cone_noise import half_vector, symmetric
 from privet.privacy import Budget
-from privet.rows.ball import in_ball
+from privet.rows.ball import in_ball, squared_norms
 from privet.rows.engine import Block, Parts
 from privet.rows.mapped import MapView
 from privet.rows.streamed import rows_of
@@ -36,6 +36,8 @@ from privet.rows.streamed import rows_of
 #: The constant beside the columns, in units of the norm bound. With rows of full length a larger
 #: one would take length from the columns; a smaller one could not move a boundary by its range.
 CONSTANT = 0.2
+#: Rows this short are divided by their largest entry first.
+SHORT = 1e-100
 #: The share of the budget for the second moments.
 SHARE = 0.2
 #: Rows are clipped at this multiple of the root of the effective dimension: about where half of
@@ -78,17 +80,21 @@ class SphereRows:
         """Rows of norm 1, each a function of itself."""
         table, factors = in_ball(x, self.bound)
         dense: Any = table.toarray() if sp.issparse(table) else table  # type: ignore[attr-defined]
-        rows = np.asarray(dense, dtype=np.float64) / self.bound
+        rows = np.empty((len(dense), self.columns))
+        np.divide(dense, self.bound, out=rows[:, : self.d])
         if factors is not None:
-            rows = rows * factors[:, None]
-        if self.constant:
-            rows = np.concatenate([rows, np.full((len(rows), 1), CONSTANT)], axis=1)
-        largest = np.abs(rows).max(axis=1, initial=0.0)[:, None]  # tiny rows have tinier squares
-        rows = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > TINY)
-        lengths = np.linalg.norm(rows, axis=1)[:, None]
-        rows = np.divide(rows, lengths, out=rows, where=lengths > 0.0)
+            rows[:, : self.d] *= factors[:, None]
+        rows[:, self.d :] = CONSTANT
+        lengths = np.sqrt(squared_norms(rows))
+        short = np.flatnonzero(lengths < SHORT)  # tiny rows have tinier squares
+        if len(short):  # these rows alone: what becomes of a row must not depend on others
+            largest = np.abs(rows[short]).max(axis=1, initial=0.0)[:, None]
+            some = np.zeros((len(short), self.columns))
+            rows[short] = np.divide(rows[short], largest, out=some, where=largest > TINY)
+            lengths[short] = np.sqrt(squared_norms(rows[short]))
+        rows /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
         rows[np.abs(rows) < TINY] = 0.0
-        return np.asarray(rows)
+        return rows
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,8 @@ class Whitened:
 
     def __call__(self, x: Any) -> Array:
         """Whitened rows of a block."""
-        out = self.first(x) @ self.matrix
+        # feature after feature: many products with one vector follow, which are faster so
+        out = (self.matrix.T @ self.first(x).T).T
         out[np.abs(out) < TINY] = 0.0
         return np.asarray(out)
 

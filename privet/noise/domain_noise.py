@@ -8,6 +8,7 @@ Talwar 2010). A row's gradient ``l' y x`` has gauge at most ``|l'|``, whatever i
     Product    every block by itself: ``|v_j|_1 <= s_j`` (categories), ``|v_i| <= s`` (numbers)
     Hull       the least body, the convex hull of ``X`` and ``-X``: blocks of categories and the
                intercept also agree in ``c = 1.v_j/s_j``, so that ``V`` is smaller
+    Grouped    groups of blocks, each with its own noise (``grouped_noise.py``)
 
 ``scale`` is in units of the gauge, a pure number. The hull's sampler is exact and has no Markov
 chain: ``mechanisms/domain_noise.proof.md``, which also holds the theorem.
@@ -90,8 +91,13 @@ class DomainNoise(Noise):
     @property
     def least_mean_norm(self) -> float:
         """``E r E|u|^2/R``, since no point of the body is longer than ``R``."""
-        mean = float(self.variances.sum()) / self.domain.norm
+        mean = float(self.variances.sum()) / self.longest
         return self.scale * (self.span + 1.0) * mean
+
+    @property
+    def longest(self) -> float:
+        """``R``: no point of the body has a larger norm."""
+        return self.domain.norm
 
     @property
     def coordinate_sd(self) -> float:
@@ -119,7 +125,7 @@ class DomainNoise(Noise):
 
     def norm_quantile(self, tail: float) -> float:
         """``R`` times the quantile of the gauge, Gamma(dim V): the norm is above it more rarely."""
-        return self.domain.norm * self.scale * float(gammainccinv(self.span, tail))
+        return self.longest * self.scale * float(gammainccinv(self.span, tail))
 
     def facts(self) -> dict[str, Any]:
         """With the domain."""
@@ -155,7 +161,7 @@ class Product(DomainNoise):
     @property
     def variances(self) -> Array:
         """A third of a number's s^2, 2/((k+1)(k+2)) of a category's."""
-        return np.concatenate([_shares(block) for block in self.domain.blocks])
+        return np.concatenate([shares(block) for block in self.domain.blocks])
 
 
 def _plain_gauge(b: Array, block: Box | OneHot) -> Array:
@@ -163,7 +169,8 @@ def _plain_gauge(b: Array, block: Box | OneHot) -> Array:
     return np.asarray(sizes.max(axis=-1) if isinstance(block, Box) else sizes.sum(axis=-1))
 
 
-def _shares(block: Box | OneHot) -> Array:
+def shares(block: Box | OneHot) -> Array:
+    """``E u_i^2`` of the coordinates of one block of a product."""
     k = block.width
     share = 1.0 / 3.0 if isinstance(block, Box) else 2.0 / ((k + 1.0) * (k + 2.0))
     return np.full(k, share * block.size**2)

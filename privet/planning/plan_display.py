@@ -31,6 +31,7 @@ LAWS = {
     "gaussian": "Gaussian",
     "product": "domain-shaped (product)",
     "hull": "domain-shaped (hull)",
+    "grouped": "domain-shaped (groups of columns)",
     "class product": "domain-shaped (classes)",
     "matrix laplace": "matrix Laplace",
 }

@@ -28,7 +28,7 @@ from privet._checks import as_float, is_number, number_between
 from privet.bisection import largest
 from privet.errors import DeclarationError
 from privet.privacy import jacobian
-from privet.privacy.calculus import SAFE_ROW, Budget, Cost, rows_of_one
+from privet.privacy.calculus import SAFE_ROW, Budget, Cost, growth, rows_of_one
 from privet.privacy.curves import (
     ConcentratedCurve,
     Curve,
@@ -320,14 +320,6 @@ BUDGETS: dict[str, type[Budget]] = {budget.kind: budget for budget in (PureDP, Z
 def spendable(name: str, value: Any) -> float:
     """A main number that can be accounted and protects somebody."""
     return number_between(name, value, SMALLEST, LARGEST)
-
-
-def growth(epsilon: float, k: int) -> float:
-    """``1 + e^epsilon + ... + e^((k-1) epsilon)``; infinite where it cannot be held."""
-    try:
-        return math.expm1(k * epsilon) / math.expm1(epsilon) if k > 1 else 1.0
-    except OverflowError:
-        return math.inf
 
 
 def as_budget(value: Budget | float) -> Budget:

@@ -224,3 +224,11 @@ class Budget(ABC):
     @abstractmethod
     def covers(self, other: Budget) -> bool:
         """Whether a release with the guarantee ``other`` also has this one."""
+
+
+def growth(epsilon: float, k: int) -> float:
+    """``1 + e^epsilon + ... + e^((k-1) epsilon)``; infinite where it cannot be held."""
+    try:
+        return math.expm1(k * epsilon) / math.expm1(epsilon) if k > 1 else 1.0
+    except OverflowError:
+        return math.inf

@@ -47,7 +47,7 @@ from privet.errors import DeclarationError
 from privet.privacy.budget import Budget, growth
 from privet.privacy.curves import Curve, profile_epsilon, renyi_epsilon, tight_epsilon
 from privet.privacy.event import Event
-from privet.privacy.kinds import CompositeEvent
+from privet.privacy.kinds import CompositeEvent, curves_of
 
 UNITS_PER_ONE = 10**30
 
@@ -139,7 +139,7 @@ def together(parts: Sequence[Event], claim: Budget, mechanism: str, main: int = 
     return CompositeEvent(
         mechanism=mechanism,
         claim=claim,
-        curves=tuple(curve for part in parts for curve in part.curves),
+        curves=curves_of(parts),
         noise=" and ".join(dict.fromkeys(part.noise for part in parts)),
         scale=first.scale,
         sensitivity=first.sensitivity,

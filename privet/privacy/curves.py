@@ -35,6 +35,8 @@ ORDERS: tuple[float, ...] = tuple(1.0 + np.logspace(-2.0, 5.0, 561))
 # A curve's parameters are what a calibration found, shares included: wider ranges than a budget's.
 SMALLEST = 1e-300
 LARGEST = 1e4
+#: Pure losses beyond have odds that no double holds.
+FARTHEST = 700.0
 
 
 @dataclass(frozen=True)
@@ -255,6 +257,8 @@ def tight_epsilon(curves: Sequence[Curve], delta: float) -> float:
     rho = math.fsum(c.rho for c in curves if isinstance(c, GaussianCurve))
     slack = math.fsum(c.slack for c in curves if isinstance(c, GaussianCurve))
     losses = [c.loss for c in curves if isinstance(c, PureCurve)]
+    if max(losses, default=0.0) > FARTHEST:  # the other bounds are left
+        return math.inf
     if not losses:
         return profile_epsilon(math.sqrt(2.0 * rho), delta) + slack
     # connect-the-dots discretization: exact at the grid points, so a coarse grid loses little

@@ -49,6 +49,8 @@ class Event(ABC):
     #: the field that a file calls ``m``
     count_name: ClassVar[str]
     version: ClassVar[int] = VERSION
+    #: whether its curves prove its claim; else they do for all parts of a composite together
+    alone: ClassVar[bool] = True
 
     mechanism: str
     claim: Budget

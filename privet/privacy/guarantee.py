@@ -25,6 +25,7 @@ EVALUATED = "one row of the evaluated table"
 NOISE = {
     "product": "Laplace noise in the shape of the declared domain",
     "hull": "Laplace noise in the shape of the declared domain",
+    "grouped": "Laplace noise in the shape of the declared domain",
     "class product": "Laplace noise in the shape of the declared domain and of the classes",
     "matrix laplace": "Laplace noise in the shape that one row's change can have (matrix Laplace)",
     "cone laplace": "Laplace noise in the shape that one row's change can have (cone Laplace)",

@@ -12,6 +12,8 @@ SearchEvent          the best of several fits    CompositeEvent   several releas
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -110,6 +112,14 @@ class MatrixEvent(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MatrixBesideFitEvent(MatrixEvent):
+    """The same two matrices, from what the fit left: fit and matrices are one pure release."""
+
+    mechanisms: ClassVar[tuple[str, ...]] = ("matrix_beside_fit",)
+    alone: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class FunctionEvent(Event):
     """Any number of answers of one noisy function in a kernel's space."""
 
@@ -164,7 +174,11 @@ class SearchEvent(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class CompositeEvent(Event):
-    """Several releases under one claim; ``main`` is the part that the whole is described by."""
+    """Several releases under one claim; ``main`` is the part that the whole is described by.
+
+    Its curves are those of its parts. Where a part proves nothing without the others they are one
+    pure loss, the sum of all: such parts do not compose in another calculus.
+    """
 
     version: ClassVar[int] = COMPOSITE
     releases: tuple[Event, ...]
@@ -172,8 +186,10 @@ class CompositeEvent(Event):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.curves != tuple(curve for part in self.releases for curve in part.curves):
+        if self.curves != curves_of(self.releases):
             raise DeclarationError("The event's curves are not those of its parts.")
+        if self.claim.kind != "pure" and not all(part.alone for part in self.releases):
+            raise DeclarationError("Parts that prove nothing alone have one pure loss together.")
 
     @property
     def parts(self) -> tuple[Event, ...]:
@@ -183,6 +199,14 @@ class CompositeEvent(Event):
     def counted(self) -> dict[str, Any]:
         """Those of the main part."""
         return self.releases[self.main].counted()
+
+
+def curves_of(parts: Sequence[Event]) -> tuple[Curve, ...]:
+    """What proves a claim for several releases at once."""
+    curves = tuple(curve for part in parts for curve in part.curves)
+    if all(part.alone for part in parts):
+        return curves
+    return (PureCurve(math.fsum(curve.pure for curve in curves)),)
 
 
 #: Every kind of event by the mechanisms that make it.
@@ -196,6 +220,7 @@ EVENTS: dict[str, type[Event]] = {
         SelectionEvent,
         MomentsEvent,
         MatrixEvent,
+        MatrixBesideFitEvent,
         FunctionEvent,
         SparseVectorEvent,
         ProjectionEvent,

@@ -17,6 +17,7 @@ from privet._version import __version__
 from privet.errors import DataError, DeclarationError
 from privet.evaluation import Evaluation
 from privet.evaluation.released_evaluation import ERRORS, TRAINING, Measure
+from privet.evaluation.residual_counts import RESIDUALS, residual_edges
 from privet.inference import Intervals
 from privet.models import PrivateLinearClassifier, PrivateLinearRegressor, Released
 from privet.models.model_display import trained
@@ -24,15 +25,44 @@ from privet.models.row_wise import Promised, last_of
 from privet.privacy.attacker import attacker_accuracy, posterior, sure_odds
 from privet.privacy.compose import Composition
 from privet.privacy.guarantee import Guarantee
-from privet.report.pictures import COLORS, axes_of, drawn, inline, noise_words
+from privet.report.pictures import COLORS, Picture, axes_of, drawn, inline, noise_words
 from privet.report.released_numbers import ReportedModel
-from privet.report.residuals import residual_picture
 from privet.schema import Schema
 from privet.statement import File, RecomputedNumber, in_words, statement_facts
 from privet.statement.facts import at_most, percent, say
 from privet.statement.promise import kind, rarely
 from privet.statement.second_computation import convictions
 from privet.statement.writers import rendered, write_page
+
+# The histogram of a regression's residuals, from the counts that an evaluation released.
+
+
+def residual_picture(evaluation: Evaluation) -> Picture | None:
+    """Noisy counts in their bins; None where none were released."""
+    counts = evaluation.counts.get(RESIDUALS)
+    if counts is None:
+        return None
+    edges = residual_edges(evaluation.measures, evaluation.classes)
+    inner = edges[1:-1]
+    step = float(inner[1] - inner[0])
+    # the outermost bins are open: they are drawn as wide as the others
+    places = np.append(inner - step / 2.0, inner[-1] + step / 2.0)
+    with axes_of(3.0) as (figure, axes):
+        heights = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
+        axes.bar(places, heights, width=0.92 * step, color=COLORS["accent"], linewidth=0)
+        axes.axvline(0.0, color=COLORS["muted"], linewidth=0.8)
+        axes.set(xlabel="target less prediction, in the target's units", ylabel="rows, with noise")
+        svg = inline(figure, "residuals", "Histogram of the residuals, counts with noise")
+    event = evaluation.guarantee.event
+    noise = [part for part in event.parts if part.mechanism == "histogram"]
+    size = noise[0].scale * (math.sqrt(2.0) if noise[0].noise == "laplace" else 1.0)
+    caption = (
+        f"Released counts of {evaluation.n:,} rows, each with noise of standard deviation "
+        f"{size:.3g}; counts below zero are drawn as zero. The bins are a function of the released "
+        f"RMSE. The outermost hold all beyond {float(inner[-1]):.3g} on either side."
+    )
+    return Picture("Residuals", svg, caption)
+
 
 Drawable = PrivateLinearClassifier | PrivateLinearRegressor
 #: intervals in the picture
@@ -183,11 +213,12 @@ def shown_together(
     guarantee: Guarantee, intervals: Intervals | None, evaluation: Evaluation | None
 ) -> str:
     """What the page as a whole costs, where it shows more from the model's rows than the model."""
-    events = [guarantee.event]
+    joint = intervals is not None and intervals.with_model  # a promise for the model, too
+    events = [] if joint else [guarantee.event]
     events += [] if intervals is None else [intervals.guarantee.event]
     if evaluation is not None and evaluation.on_training_rows:
         events.append(evaluation.guarantee.event)
-    if len(events) == 1:
+    if len(events) == 1 and not joint:
         return ""
     whole, k = Composition(tuple(events)), guarantee.group
     if math.isfinite(whole.pure()):

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from privet._files import printable
+from privet._files import shortened
 from privet.errors import MissingExtra
 from privet.privacy.attacker import attacker_accuracy, detection, posterior, sure_odds
 from privet.report.released_numbers import PromiseDrawn, ReportedModel
@@ -109,7 +109,7 @@ def inline(figure: Any, name: str, description: str) -> str:
 # -- pictures ------------------------------------------------------------------------------------
 
 MOST_BARS = 40
-LONGEST_NAME = 30
+LONGEST_NAME = 36
 
 
 @dataclass(frozen=True)
@@ -161,20 +161,24 @@ def noise_words(released: ReportedModel) -> str:
     if released.exact:
         return (
             f"Shaded: noise alone moves a coefficient by up to ± {size} in 95 of 100 fits. "
-            f"{_NOT_SAMPLING}"
+            f"{_not_sampling(released)}"
         )
     return (
         f"Shaded: noise alone moves a coefficient by at most ± {size} in 95 of 100 fits, whatever "
         "the rows, to first order in the noise. It comes near to that for a category that few rows "
         "have, and is less for others; how much less depends on the rows and is private. "
-        f"{_NOT_SAMPLING}"
+        f"{_not_sampling(released)}"
     )
 
 
-_NOT_SAMPLING = (
-    "Other rows from the same population would move it too. Whether a coefficient differs from "
-    "zero, only private intervals tell: the command privet intervals."
-)
+def _not_sampling(released: ReportedModel) -> str:
+    told = " cannot be told: there are no intervals for this kind of model."
+    if released.has_intervals:
+        told = ", only private intervals tell: the command privet intervals."
+    return (
+        "Other rows from the same population would move it too. "
+        f"Whether a coefficient differs from zero{told}"
+    )
 
 
 def _rest(released: ReportedModel) -> str:
@@ -198,10 +202,8 @@ def _score_axis(released: ReportedModel) -> str:
     )
 
 
-def _cut(name: str, longest: int = LONGEST_NAME) -> str:
-    name = printable(name)
-    short = name if len(name) <= longest else name[: longest - 1] + "…"
-    return short.replace("$", r"\$")  # a dollar would start a formula
+def _cut(name: str) -> str:
+    return shortened(name, LONGEST_NAME).replace("$", r"\$")  # a dollar would start a formula
 
 
 def sizes(released: ReportedModel) -> Picture:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import DeclarationError, quietly
+from privet.inference.released_model import released_model
 from privet.losses.loss import UNREDUCED
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms.trainer import Design
@@ -72,6 +73,15 @@ class ReportedModel:
     def chosen(self) -> bool:
         """Whether a search chose the model among several."""
         return "search" in self._own.guarantee.event.mechanism
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether the coefficients can have private intervals."""
+        try:
+            released_model(self.model)
+        except DeclarationError:
+            return False
+        return True
 
     @property
     def promise(self) -> Budget:

@@ -26,7 +26,7 @@ from privet.rows.blas import one_thread
 from privet.rows.checked import Checked
 from privet.rows.digests import fresh_key, joint
 from privet.rows.engine import Compensated, Kernel, Rows
-from privet.schema.packed import Packed, Parts, dense
+from privet.schema.packed import Packed, dense
 
 #: Rows of a chunk: a power of two, so that whole blocks fit in, of about this many entries.
 CHUNK_ENTRIES = 1 << 21
@@ -61,12 +61,6 @@ class Chunk:
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    @property
-    def parts(self) -> Parts:
-        """What packed rows and their labels are made of, as their digest sees it."""
-        assert isinstance(self.features, Packed)
-        return *self.features.parts, self.codes, self.groups
 
     def taken(self, start: int, which: slice | Flags) -> Chunk:
         """Some of the rows, now from number ``start`` on."""

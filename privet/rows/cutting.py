@@ -7,16 +7,20 @@ means the same row in all passes over the table and over its parts.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from privet.rows.chunks import Chunk, chunk_rows
+from privet.rows.chunks import Chunk, Unit, chunk_rows
 from privet.rows.digests import digest, fresh_key
 from privet.schema.encode import ChunkEncoder
 from privet.schema.packed import Parts
 from privet.schema.tables import Batch
+
+#: The number of a chunk's first row, and what was read of each column of its rows.
+Piece = tuple[int, Parts]
 
 
 @dataclass(frozen=True)
@@ -37,17 +41,30 @@ class Cutter:
         """The columns that are read."""
         return self.encoder.names
 
-    def __call__(self, batches: Iterator[Batch], start: int) -> Iterator[Chunk]:
-        """The rows from number ``start`` on, encoded, each chunk with its digest."""
-        for number, parts in cut(map(self.encoder.parts, batches), start, self.size):
-            yield self.chunk(number, parts)
+    def pieces(self, batches: Iterator[Batch], start: int) -> Iterator[Piece]:
+        """What was read of the rows from number ``start`` on, in pieces of a chunk each."""
+        return cut(map(self.encoder.parts, batches), start, self.size)
 
     def chunk(self, number: int, parts: Parts) -> Chunk:
-        """A chunk from row ``number`` on, with the digest of what it is made of."""
+        """A chunk from row ``number`` on, encoded, with the digest of what was read of its rows."""
         return Chunk(number, *self.encoder.rows(parts), digest(self.key, number, *parts))
 
 
-def cut(batches: Iterator[Parts], start: int, size: int) -> Iterator[tuple[int, Parts]]:
+class CutUnit(Unit):
+    """A unit that reads a raw table, and encodes what it has read in every pass."""
+
+    cutter: Cutter
+
+    @abstractmethod
+    def pieces(self) -> Iterator[Piece]:
+        """What was read of the rows, in pieces of a chunk each."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, read and encoded a chunk at a time."""
+        return (self.cutter.chunk(*piece) for piece in self.pieces())
+
+
+def cut(batches: Iterator[Parts], start: int, size: int) -> Iterator[Piece]:
     """Batches of any length as pieces that end at multiples of ``size``, the last one at its end.
 
     A batch that is such a piece already is passed on without a copy.

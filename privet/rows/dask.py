@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from privet.errors import DataError, MissingExtra, PrivetError
-from privet.rows.chunks import Chunk, Job, Unit, UnitAnswer, held, joined, remote_answer
-from privet.rows.cutting import Cutter
+from privet.rows.chunks import Job, Unit, UnitAnswer, held, joined, remote_answer
+from privet.rows.cutting import Cutter, CutUnit, Piece
 from privet.rows.threads import Engine, usable_cores
 from privet.schema.tables import open_table
 
@@ -38,7 +38,7 @@ LOST = (
 
 
 @dataclass(frozen=True)
-class PartitionUnit(Unit):
+class PartitionUnit(CutUnit):
     """The rows of a Dask dataframe's partition, on the worker that has it."""
 
     frame: Any = field(repr=False)
@@ -46,9 +46,9 @@ class PartitionUnit(Unit):
     rows: int
     cutter: Cutter
 
-    def chunks(self) -> Iterator[Chunk]:
-        """The rows, encoded anew."""
-        return self.cutter(open_table(self.frame).batches(self.cutter.names), self.start)
+    def pieces(self) -> Iterator[Piece]:
+        """The rows, read anew."""
+        return self.cutter.pieces(open_table(self.frame).batches(self.cutter.names), self.start)
 
 
 class LostAnswer(DataError):

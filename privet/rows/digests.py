@@ -1,7 +1,7 @@
 """A digest of what rows are made of: it sees every cell and its place, under a secret of the fit.
 
-Consecutive cells are read as words ``w_1, ..., w_B`` of 32 bits. A block becomes two sums modulo
-2^64 with secret words ``k`` of 64 bits,
+The arrays are read one after the other as words ``w_1, ..., w_B`` of 32 bits. A block becomes two
+sums modulo 2^64 with secret words ``k`` of 64 bits,
 
     h = sum_i k_i w_i,    h' = sum_i k_(i+1) w_i,
 
@@ -31,6 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.rows.scratch import scratch
+
 Words = NDArray[np.uint64]
 #: Words of a block: with their key they fit the second-level cache.
 BLOCK_WORDS = 1 << 15
@@ -52,16 +54,27 @@ def digest(key: bytes, start: int, *parts: NDArray[Any]) -> bytes:
     """A digest of arrays with an entry for each row, from row number ``start`` on."""
     weights, found = _expanded(key), hashlib.blake2b(key=key, digest_size=16)
     found.update(repr((start, [(part.shape, part.dtype.str) for part in parts])).encode())
+    block, filled = scratch((BLOCK_WORDS,), np.uint64), 0
     for part in parts:
         words = _words(part)
-        for first in range(0, len(words), BLOCK_WORDS):
-            found.update(_sums(words[first : first + BLOCK_WORDS].astype(np.uint64), weights))
+        while len(words):
+            room = BLOCK_WORDS - filled
+            taken, words = words[:room], words[room:]
+            block[filled : filled + len(taken)] = taken
+            filled += len(taken)
+            if filled == BLOCK_WORDS:
+                found.update(_sums(block, weights))
+                filled = 0
+    found.update(_sums(block[:filled], weights))
     return found.digest()
 
 
 def _words(part: NDArray[Any]) -> NDArray[np.uint32]:
     """The bits of an array as words of 32 bits, the last one filled up with zeros."""
-    octets = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+    part = np.ascontiguousarray(part).reshape(-1)
+    if part.dtype.itemsize % 4 == 0:
+        return part.view(np.uint32)
+    octets = part.view(np.uint8)
     rest = -len(octets) % 4
     return (np.pad(octets, (0, rest)) if rest else octets).view(np.uint32)
 

@@ -9,7 +9,7 @@ A folder is read in parts whether or not it is said. Everything that takes a raw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 
 from privet.errors import DataError, DeclarationError
 from privet.rows.chunks import Unit
-from privet.rows.cutting import Cutter
+from privet.rows.cutting import Cutter, CutUnit
 from privet.rows.dask import DaskEngine, is_dask_frame
 from privet.rows.parquet import ENDINGS, open_parquet, parquet_paths, parquet_units
 from privet.rows.scratch_file import with_scratch
@@ -77,13 +77,13 @@ class RawStream:
                 raise DeclarationError("A Dask dataframe is read by stream(table, engine='dask').")
             handles, found = self.engine.partitioned(self.table, cutter)
             return Source(handles, tuple(found), width, self.engine)
-        units = self._units(cutter)
+        units: Sequence[Unit] = self._units(cutter)
         if self.scratch is not None:
             units = with_scratch(units, self.scratch, cutter)
         places = tuple((unit.start, unit.rows) for unit in units)
         return Source(self.engine.placed(units, width), places, width, self.engine)
 
-    def _units(self, cutter: Cutter) -> list[Unit]:
+    def _units(self, cutter: Cutter) -> list[CutUnit]:
         path = self.path
         if path is None and not self.engine.reads_here:
             raise DeclarationError(

@@ -22,6 +22,8 @@ from privet.rows.scratch import scratch
 #: what a kernel returns for one block: arrays that are added up over blocks
 Parts = tuple[Array, ...]
 Kernel = Callable[..., Parts]
+#: numbers up to which a new array costs less than to look for a used one
+FEW = 1 << 12
 
 
 class Block(ABC):
@@ -90,9 +92,9 @@ class Rows(ABC):
         """Hear which gradient norm is to be reached; for engines that show their progress."""
         del tolerance
 
-    def note(self, gradient_norm: float) -> None:
-        """Hear how far it is; the number is private and is for the curator's eyes only."""
-        del gradient_norm
+    def note(self, gradients: Array) -> None:
+        """Hear how far it is, shape (k, p); that is private and for the curator's eyes only."""
+        del gradients
 
 
 class RoughRows(Rows):
@@ -122,6 +124,7 @@ class Compensated:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._sum = np.zeros(shape)
         self._errors = np.zeros(shape)
+        self._empty = True
 
     @property
     def value(self) -> Array:
@@ -130,6 +133,15 @@ class Compensated:
 
     def add(self, part: Array) -> None:
         """Add one block's part."""
+        if self._empty:  # nothing is lost yet
+            self._sum += part
+            self._empty = False
+            return
+        if self._sum.size <= FEW:
+            total, self._sum = self._sum, self._sum + part
+            added = self._sum - total
+            self._errors += (total - (self._sum - added)) + (part - added)
+            return
         work = scratch((3, *self._sum.shape), np.float64)
         grown, added, lost = (work[i, ...] for i in range(3))
         np.add(self._sum, part, out=grown)

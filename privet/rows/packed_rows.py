@@ -2,26 +2,28 @@
 
 One score of a row is a product of its numbers plus one entry of the weights for each category, and
 a sum over rows is a product of the numbers plus a count of the residuals by category; a number with
-knots is in two categories, with a share in each. Whatever else is asked for is answered by the
-dense rows. A score has no more terms than the dense one and a
-block no more rows than one of arrays may have, so what rounding loses is bounded as it is there.
+knots is in two categories, with a share in each. A few columns of categories are looked up and
+counted together, by all that they can be. Whatever else is asked for is answered by the dense rows.
+A score has no more terms than the dense one and a block no more rows than one of arrays may have,
+and zeros are added without an error, so what rounding loses is bounded as it is there.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
 from privet._types import Array, Codes, Targets
 from privet.domain import Domain
 from privet.errors import DataError
-from privet.rows.arrays import ArrayBlock, block_rows
+from privet.rows.arrays import MOST_BLOCK_ROWS, ArrayBlock
 from privet.rows.engine import Block, Rows
-from privet.schema.columns import shares
-from privet.schema.packed import Packed
+from privet.schema.packed import Encodings, Packed
+from privet.schema.scales import shares
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,14 @@ class PackedBlock(Block):
             return self._dense.scores(weights)
         packing, (row,) = self.packed.packing, weights
         features = row if self.constant is None else row[:-1]
-        z = self.packed.numbers @ features[packing.number_columns]
-        if self._columns.shape[1]:
-            # a missing category is at the last place, which weighs nothing
-            table = np.append(packing.factor * features, 0.0)
-            z += table[self._columns] @ np.ones(self._columns.shape[1])
-        for columns, parts in self._shares:
-            z += features[columns] * parts
+        # a missing category has the last entry, which weighs nothing
+        entries = np.append(packing.factor * features, 0.0)
+        z = self._encoded.numbers @ features[packing.number_columns]
+        for place, group in zip(self._encoded.places, packing.groups, strict=True):
+            table = reduce(np.add.outer, [entries[slots] for slots in group.slots]).ravel()
+            z += table.take(place, mode="clip")  # none is clipped: this mode is the fast one
+        for places, parts in self._shares:
+            z += features[places] * parts
         if self._counts is not None:
             z *= self._counts
         if self.constant is not None:
@@ -57,13 +60,14 @@ class PackedBlock(Block):
         packing, (whole,) = self.packed.packing, residuals.T
         scaled = whole if self._counts is None else whole * self._counts
         out = np.zeros(packing.width + (self.constant is not None))
-        if self._columns.shape[1]:
-            many = np.repeat(scaled, self._columns.shape[1])
-            sums = np.bincount(self._columns.reshape(-1), many, packing.width + 1)
-            out[: packing.width] = packing.factor * sums[:-1]
-        for columns, parts in self._shares:
-            out[: packing.width] += np.bincount(columns, parts * scaled, packing.width)
-        out[packing.number_columns] = self.packed.numbers.T @ scaled
+        for place, group in zip(self._encoded.places, packing.groups, strict=True):
+            sums = np.bincount(place, scaled, math.prod(group.sizes)).reshape(group.sizes)
+            for axis, columns in enumerate(group.columns):
+                others = tuple(other for other in range(sums.ndim) if other != axis)
+                out[columns] = packing.factor * np.add.reduce(sums, axis=others)[:-1]
+        for places, parts in self._shares:
+            out[: packing.width] += np.bincount(places, parts * scaled, packing.width)
+        out[packing.number_columns] = self._encoded.numbers.T @ scaled
         if self.constant is not None:
             out[-1] = self.constant * whole.sum(dtype=np.float64)
         return out[None, :]
@@ -85,21 +89,21 @@ class PackedBlock(Block):
         return self._dense.rough()
 
     @cached_property
+    def _encoded(self) -> Encodings:
+        return self.packed.encoded()
+
+    @cached_property
     def _dense(self) -> ArrayBlock:
         x = self.packed.dense()
         return ArrayBlock(x, x.T, None, self.constant)
 
     @cached_property
-    def _columns(self) -> Codes:
-        return self.packed.places.astype(np.intp)
-
-    @cached_property
     def _shares(self) -> list[tuple[Codes, Array]]:
         """For each knot that a number is near, its column and what is in it."""
         found = []
-        for number, columns in enumerate(self.packed.packing.bends):
-            knots, size = columns.stop - columns.start, self.packed.packing.factor
-            position = self.packed.bends[:, number]
+        packing = self.packed.packing
+        for position, columns in zip(self._encoded.bends, packing.bends, strict=True):
+            knots, size = columns.stop - columns.start, packing.factor
             nearest, first, beside, rest = shares(position, knots, size, np.dtype(np.float64))
             found += [(columns.start + nearest, first), (columns.start + beside, rest)]
         return found
@@ -124,9 +128,8 @@ class PackedRows(Rows):
             raise DataError(f"There are {self.n} rows but {len(targets)} targets.")
 
     def blocks(self, stride: int = 1) -> Iterator[tuple[Block, Targets]]:
-        """Every ``stride``-th row; as many at a time as fit the cache while they are packed."""
-        packed = self._packed
-        reach = stride * block_rows(len(packed.packing.kinds))
+        """Every ``stride``-th row, as many at a time as a block may have."""
+        packed, reach = self._packed, stride * MOST_BLOCK_ROWS
         for start in range(0, self.n, reach):
             rows = slice(start, min(start + reach, self.n), stride)
             yield PackedBlock(packed[rows], self._constant), self._targets[rows]

@@ -16,16 +16,18 @@ from urllib.parse import unquote
 
 from privet._untrusted import refuse_special
 from privet.errors import DataError
-from privet.rows.chunks import CHANGED, Chunk, Unit
-from privet.rows.cutting import Cutter
+from privet.rows.chunks import CHANGED
+from privet.rows.cutting import Cutter, CutUnit, Piece
 from privet.schema.file_format import pyarrow
-from privet.schema.tables import BATCH, Batch, OpenTable, typed
+from privet.schema.tables import BATCH, ArrowBatch, Batch, OpenTable, typed
 
 ENDINGS = (".parquet", ".pq")
 #: Chunks that one task reads, about: enough work to be worth a task, little to be done again.
 UNIT_CHUNKS = 8
 #: Rows that are decoded at a time, of however many columns: fewer are more calls than work.
 BATCH_ROWS = 1 << 16
+#: Bytes of a column that are read at a time: many columns' buffers fit the cache together.
+BUFFER = 1 << 16
 #: The mark of a file that is not there.
 NOWHERE = (-1, -1)
 #: What hive writes in the place of a missing value.
@@ -46,21 +48,19 @@ class ParquetPart:
 
     def batches(self, names: list[str], size: int) -> Iterator[Batch]:
         """The rows with these columns; a reader's complaint is passed on without what it quotes."""
-        import narwhals.stable.v2 as nw
-
         pa, left, skip = pyarrow(), self.rows, self.skip
         self._refuse_changed()
         try:
             with _opened(self.path, self.words) as file:
-                there = [name for name in names if name in file.schema_arrow.names]
+                known = set(file.schema_arrow.names)
+                there = [name for name in names if name in known]
                 for batch in file.iter_batches(
                     size, row_groups=list(self.groups), columns=there, use_threads=False
                 ):
                     taken = batch.slice(skip, left)
                     skip, left = max(0, skip - len(batch)), left - len(taken)
                     if len(taken):
-                        whole = self._with_named(pa.Table.from_batches([taken]), names)
-                        yield Batch(nw.from_native(whole, eager_only=True))
+                        yield ArrowBatch(self._with_named(taken, names))
                     if not left:
                         break
         except (pa.ArrowException, OSError, UnicodeError):
@@ -70,21 +70,21 @@ class ParquetPart:
             raise DataError(f"The Parquet file {name!r} cannot be read to its end: it is damaged.")
         self._refuse_changed()
 
-    def _with_named(self, table: Any, names: list[str]) -> Any:
+    def _with_named(self, batch: Any, names: list[str]) -> Any:
         pa = pyarrow()
         for name, value in self.named:
             if name in names:
                 cell = None if value == NOTHING else value
-                column = pa.array([cell] * len(table), pa.string())
-                table = table.append_column(name, column.dictionary_encode())
-        return table
+                column = pa.array([cell] * len(batch), pa.string())
+                batch = batch.append_column(name, column.dictionary_encode())
+        return batch
 
     def _refuse_changed(self) -> None:
         refuse_changed(self.path, self.known)
 
 
 @dataclass(frozen=True)
-class ParquetUnit(Unit):
+class ParquetUnit(CutUnit):
     """Consecutive rows in one file or several."""
 
     start: int
@@ -92,9 +92,9 @@ class ParquetUnit(Unit):
     parts: tuple[ParquetPart, ...]
     cutter: Cutter
 
-    def chunks(self) -> Iterator[Chunk]:
-        """The rows, decoded and encoded a chunk at a time."""
-        return self.cutter(self._batches(), self.start)
+    def pieces(self) -> Iterator[Piece]:
+        """The rows, decoded a batch at a time."""
+        return self.cutter.pieces(self._batches(), self.start)
 
     def _batches(self) -> Iterator[Batch]:
         for part in self.parts:
@@ -148,7 +148,7 @@ def open_parquet(
     return files, OpenTable(types, rows, batches)
 
 
-def parquet_units(files: Sequence[ParquetFile], cutter: Cutter) -> list[Unit]:
+def parquet_units(files: Sequence[ParquetFile], cutter: Cutter) -> list[CutUnit]:
     """All rows in units that begin near the beginnings of row groups."""
     size, edges, start = cutter.size, [0], 0
     n = sum(sum(file.groups) for file in files)
@@ -214,7 +214,7 @@ def mark_of(path: str | Path) -> tuple[int, int]:
 
 def _opened(path: str | Path, words: tuple[str, ...]) -> Any:
     """A Parquet file whose columns of text arrive as dictionaries; no row group is ever whole."""
-    options = {"read_dictionary": list(words), "pre_buffer": False, "buffer_size": 1 << 20}
+    options = {"read_dictionary": list(words), "pre_buffer": False, "buffer_size": BUFFER}
     return pyarrow().parquet.ParquetFile(path, **options)
 
 

@@ -1,16 +1,18 @@
 """Encoded rows in a file between passes, where that is allowed: ``stream(..., scratch=folder)``.
 
-To decode and encode a table takes longer than to sum it. The first pass writes its packed rows to a
-file in the folder, and later passes read them from there. The file has no name: nobody else can
-open it by one, and nothing of it stays when this process ends, however it does. Every pass digests
-what it has read, as it does with the table itself, so a row that changes on the way is noticed.
+To decode and encode a table takes longer than to sum it. The first pass writes its rows, numbers
+and places of categories as they are summed, to a file in the folder, and later passes read them
+there. The file has no name: nobody else can open it by one, and nothing of it stays when this
+process ends, however it does. Every pass compares a digest of what it has read from the file with
+that of what was written, so a row that changes on the way is noticed.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -23,7 +25,8 @@ from numpy.typing import NDArray
 from privet.errors import DataError, DeclarationError
 from privet.rows.chunks import CHANGED, Chunk, Unit
 from privet.rows.cutting import Cutter
-from privet.schema.packed import Parts
+from privet.rows.digests import digest
+from privet.schema.packed import Encodings, Packed, Parts
 
 #: Where arrays begin in the file, with their shapes and types.
 Places = list[tuple[int, tuple[int, ...], np.dtype[Any]]]
@@ -81,6 +84,16 @@ class ScratchFile:
 
 
 @dataclass(frozen=True)
+class Written:
+    """A chunk in the file: its first row, its digest in the table, and where it is and its own."""
+
+    start: int
+    digest: bytes = field(repr=False)
+    places: Places = field(repr=False)
+    own: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class ScratchUnit(Unit):
     """A unit whose rows are read from where they are once, and then from a scratch file."""
 
@@ -89,26 +102,47 @@ class ScratchUnit(Unit):
     cutter: Cutter
     start: int
     rows: int
-    #: number of the first row of each chunk, and where it is written; empty until all are
-    written: list[tuple[int, Places]] = field(default_factory=list, repr=False)
+    #: empty until all of the unit is written
+    written: list[Written] = field(default_factory=list, repr=False)
 
     def chunks(self) -> Iterator[Chunk]:
-        """The rows; each chunk's digest is of what was read just now."""
-        return self._again() if self.written else self._first()
+        """The rows; those from the file are what was written, or the pass ends."""
+        return map(self._again, self.written) if self.written else self._first()
 
     def _first(self) -> Iterator[Chunk]:
         written = []
         for chunk in self.whole.chunks():
-            written.append((chunk.start, self.file.write(chunk.parts)))
+            parts = _parts(chunk)
+            own = digest(self.cutter.key, chunk.start, *parts)
+            written.append(Written(chunk.start, chunk.digest, self.file.write(parts), own))
             yield chunk
         self.written[:] = written
 
-    def _again(self) -> Iterator[Chunk]:
-        for start, places in self.written:
-            yield self.cutter.chunk(start, self.file.read(places))
+    def _again(self, chunk: Written) -> Chunk:
+        parts = self.file.read(chunk.places)
+        if digest(self.cutter.key, chunk.start, *parts) != chunk.own:
+            raise DataError(CHANGED.format(what="its cells are not what they were a pass before"))
+        codes, groups, constant, numbers, *rest = parts
+        packing = self.cutter.encoder.packing
+        places = [place.astype(np.intp) for place in rest[: len(packing.groups)]]
+        ready = Encodings(numbers.T, places, rest[len(packing.groups) :])
+        rows = Packed(packing, (), constant, ready)
+        return Chunk(chunk.start, rows, codes, groups, chunk.digest)
 
 
-def with_scratch(units: list[Unit], folder: str | Path, cutter: Cutter) -> list[Unit]:
+def _parts(chunk: Chunk) -> Parts:
+    """What is written of a chunk."""
+    assert isinstance(chunk.features, Packed)
+    ready, groups = chunk.features.encoded(), chunk.features.packing.groups
+    places = [
+        place.astype(np.min_scalar_type(math.prod(group.sizes)))
+        for place, group in zip(ready.places, groups, strict=True)
+    ]
+    rows = chunk.features.constant, ready.numbers.T, *places, *ready.bends
+    return chunk.codes, chunk.groups, *rows
+
+
+def with_scratch(units: Sequence[Unit], folder: str | Path, cutter: Cutter) -> list[Unit]:
     """The same units, each read from the table once."""
     file = ScratchFile(folder)
     return [ScratchUnit(unit, file, cutter, unit.start, unit.rows) for unit in units]

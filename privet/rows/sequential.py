@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from privet.errors import DataError
-from privet.rows.chunks import Chunk, Unit
-from privet.rows.cutting import Cutter
+from privet.rows.chunks import Chunk
+from privet.rows.cutting import Cutter, CutUnit, Piece
 from privet.rows.parquet import mark_of, refuse_changed
 from privet.schema.tables import CSV_NAMES, Batch, collected, open_table
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class CsvUnit(Unit):
+class CsvUnit(CutUnit):
     """All rows of a CSV file."""
 
     path: str
@@ -32,15 +32,19 @@ class CsvUnit(Unit):
     rows: int
     cutter: Cutter
 
-    def chunks(self) -> Iterator[Chunk]:
-        """The rows, parsed and encoded while the last chunk is worked on."""
+    def pieces(self) -> Iterator[Piece]:
+        """The rows, parsed a batch at a time."""
         refuse_changed(self.path, self.known)
         opened = open_table(self.path, self.cutter.encoder.schema.file)
-        return _ahead(self.cutter(opened.batches(self.cutter.names), self.start))
+        return self.cutter.pieces(opened.batches(self.cutter.names), self.start)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, parsed and encoded while the last chunk is worked on."""
+        return _ahead(super().chunks())
 
 
 @dataclass(frozen=True)
-class FrameUnit(Unit):
+class FrameUnit(CutUnit):
     """All rows of a lazy table, computed anew; it stays in this process."""
 
     frame: Any = field(repr=False)
@@ -48,9 +52,13 @@ class FrameUnit(Unit):
     rows: int
     cutter: Cutter
 
+    def pieces(self) -> Iterator[Piece]:
+        """The rows, computed a batch at a time."""
+        return self.cutter.pieces(_lazy_batches(self.frame, self.cutter.names), self.start)
+
     def chunks(self) -> Iterator[Chunk]:
         """The rows, computed and encoded while the last chunk is worked on."""
-        return _ahead(self.cutter(_lazy_batches(self.frame, self.cutter.names), self.start))
+        return _ahead(super().chunks())
 
 
 def csv_paths(path: Path) -> list[Path]:
@@ -60,9 +68,9 @@ def csv_paths(path: Path) -> list[Path]:
     return sorted(each for each in path.iterdir() if each.name.lower().endswith(CSV_NAMES))
 
 
-def csv_units(path: Path, cutter: Cutter) -> list[Unit]:
+def csv_units(path: Path, cutter: Cutter) -> list[CutUnit]:
     """A unit for each file; their rows are counted by reading them once."""
-    units: list[Unit] = []
+    units: list[CutUnit] = []
     start, first = 0, cutter.names[:1]
     for each in csv_paths(path):
         before, opened = mark_of(each), open_table(each, cutter.encoder.schema.file)
@@ -74,7 +82,7 @@ def csv_units(path: Path, cutter: Cutter) -> list[Unit]:
     return units
 
 
-def frame_units(table: Any, cutter: Cutter) -> list[Unit]:
+def frame_units(table: Any, cutter: Cutter) -> list[CutUnit]:
     """One unit for a data frame or a lazy table of any kind."""
     import narwhals.stable.v2 as nw
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._types import Codes, Flags, Targets
+from privet._types import Array, Codes, Flags, Targets
 from privet.errors import DataError
 from privet.rows.blas import one_thread
 from privet.rows.chunks import (
@@ -187,9 +187,9 @@ class StreamedRows(Rows):
         """Remember which gradient norm is to be reached, to be shown."""
         self._source.goal = tolerance
 
-    def note(self, gradient_norm: float) -> None:
+    def note(self, gradients: Array) -> None:
         """Remember how far it is, to be shown."""
-        self._source.reached = gradient_norm
+        self._source.reached = float(np.linalg.norm(gradients, axis=1).max())
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from privet.schema.declared_values import (
     text,
     values,
 )
+from privet.schema.scales import on_scale, put_shares
 
 #: more would be a table of its own
 MOST_KNOTS = 100
@@ -74,7 +76,7 @@ class Column(ABC):
 
     @abstractmethod
     def read(self, cells: Cells) -> NDArray[Any]:
-        """One number for each row that says all: its position, or its category's place or -1."""
+        """One number for each row that says all: the cell's own, or its category's place."""
 
     @abstractmethod
     def put(self, found: NDArray[Any], out: NDArray[Any], start: int, factor: float) -> None:
@@ -119,7 +121,7 @@ class Numeric(Column):
             raise Misdeclared(f"low = {self.low:g} must be below high = {self.high:g}.", "low")
         if self.log and self.low < 0:
             raise Misdeclared("A logarithmic scale needs low to be zero or more.", "low")
-        if not self._ends[0] < self._ends[1]:
+        if not self.scale[1] > 0.0:
             raise Misdeclared("low and high are too close together for this scale.", "low")
         if self.missing is not None:
             object.__setattr__(self, "missing", number("missing", self.missing))
@@ -161,10 +163,16 @@ class Numeric(Column):
             return values
         return np.log(values) if self.low > 0 else np.log1p(values)
 
-    @property
+    @cached_property
     def _ends(self) -> tuple[float, float]:
         low, high = self._stretch(np.array([self.low, self.high])).tolist()
         return low, high
+
+    @cached_property
+    def scale(self) -> tuple[float, float]:
+        """Where the scale begins, and half of its length."""
+        low, high = self._ends
+        return low, (high - low) / 2.0
 
     @property
     def middle(self) -> float:
@@ -174,33 +182,34 @@ class Numeric(Column):
             return center
         return math.exp(center) if self.low > 0 else math.expm1(center)
 
-    def positions(self, values: Array) -> Array:
-        """Values on the scale from -1 to 1, gaps filled; never outside, also after rounding."""
-        low, high = self._ends
+    @cached_property
+    def bare(self) -> bool:
+        """Whether values lie on the scale as they are."""
+        return self.missing is None and not self.log and not math.isinf(self.scale[1])
+
+    def flat(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values with gaps filled where one is declared, as they lie on the scale."""
         if self.missing is not None:
-            values = np.where(np.isnan(values), self.missing, values)
-        places = self._stretch(np.clip(values, self.low, self.high))
-        # 2 (inside - low)/(high - low) - 1, without copies: tables are long
-        places -= low
-        places /= high - low
-        places *= 2.0
-        places -= 1.0
-        np.clip(places, -1.0, 1.0, out=places)
-        gaps = np.isnan(places)
-        if gaps.any():
-            places[gaps] = 0.0
-        return places
+            values = np.where(np.isnan(values), np.float64(self.missing), values)
+        if self.log or math.isinf(self.scale[1]):  # what is infinite has no logarithm, nor a place
+            values = self._stretch(np.clip(values, self.low, self.high, dtype=np.float64))
+        return values
+
+    def positions(self, values: NDArray[Any]) -> Array:
+        """Values on the scale from -1 to 1, gaps filled; never outside, also after rounding."""
+        return on_scale(self.flat(values).astype(np.float64), *self.scale)
 
     def read(self, cells: Cells) -> NDArray[Any]:
-        """Positions between -1 and 1."""
-        return self.positions(cells.numbers())
+        """Numbers as they are in the table."""
+        return cells.floats()
 
     def put(self, found: NDArray[Any], out: NDArray[Any], start: int, factor: float) -> None:
         """One column between ``-factor`` and ``factor``, or shares of it in two columns."""
+        places = self.positions(found)
         if self.knots is not None:
-            put_shares(found, out[:, start : start + self.knots], factor)
+            put_shares(places, out[:, start : start + self.knots], factor)
             return
-        np.multiply(found, factor, out=out[:, start], casting="same_kind")
+        np.multiply(places, factor, out=out[:, start], casting="same_kind")
 
     def block(self, factor: float) -> Part:
         """A number between ``-factor`` and ``factor``, or two columns that share it."""
@@ -217,31 +226,6 @@ class Numeric(Column):
         if self.log:
             unit = "per doubling" if self.low > 0 else "per doubling of 1 + value"
         return [Effect(column, unit, tuple((weights[:, 0] * step).tolist()), self.middle)]
-
-
-def put_shares(found: Array, out: NDArray[Any], factor: float) -> None:
-    """Positions between -1 and 1 as shares of ``factor`` in the two knots around each."""
-    rows = np.arange(len(found))
-    nearest, first, beside, rest = shares(found, out.shape[1], factor, out.dtype)
-    out[rows, beside] = rest
-    out[rows, nearest] = first
-
-
-def shares(
-    found: Array, knots: int, factor: float, dtype: np.dtype[Any]
-) -> tuple[Index, NDArray[Any], Index, NDArray[Any]]:
-    """The nearest knot of each position with its share of ``factor``, and the one beside it.
-
-    The larger share is at least half of it, so that the other one is their exact difference. A
-    position at the last knot has that one twice, and a share of zero.
-    """
-    places = (np.asarray(found, dtype=np.float64) + 1.0) * (0.5 * (knots - 1))
-    nearest = np.rint(places).astype(np.intp)
-    away = places - nearest
-    size = dtype.type(factor)
-    first = np.clip((factor * (1.0 - np.abs(away))).astype(dtype), size / 2, size)
-    beside = np.clip(nearest + np.where(away < 0.0, -1, 1), 0, knots - 1)
-    return nearest, first, beside, size - first
 
 
 @dataclass(frozen=True)
@@ -273,17 +257,16 @@ class Categorical(Column):
         return tuple(f"{column}={name}" for name in [*told, OTHER][: self.width])
 
     def read(self, cells: Cells) -> NDArray[Any]:
-        """Each row's place among the encoded columns, in as few bytes as they take."""
-        small = np.min_scalar_type(-self.width - 1)
-        last = len(self.categories) if self.other else -1
-        return cells.codes(lookup(self.categories), small, last)
+        """Each row's place among the categories, behind the last one for any other cell."""
+        last = len(self.categories)
+        return cells.codes(lookup(self.categories), np.min_scalar_type(last), last)
 
     def put(self, found: NDArray[Any], out: NDArray[Any], start: int, factor: float) -> None:
         """``factor`` in the column of each row's category."""
         assert out.flags.c_contiguous  # else what is written below would be a copy
         places = np.arange(start, start + out.size, out.shape[1])
         places += found
-        known = found >= 0
+        known = found < self.width  # without a column for others they have no place
         out.reshape(-1)[places if known.all() else places[known]] = factor
 
     def block(self, factor: float) -> Part:
@@ -337,8 +320,8 @@ class Label:
         return 0 if self.missing is None else self._place(self.missing)
 
     def codes(self, cells: Cells) -> Index:
-        """Each row's class by its place; -1 where it is missing or not declared."""
-        return cells.codes(lookup(self.classes))
+        """Each row's class by its place, in few bytes; -1 where it is missing or not declared."""
+        return cells.codes(lookup(self.classes), np.min_scalar_type(-len(self.classes)))
 
     def unknown(self, codes: Index) -> Flags:
         """Which rows have no declared class."""

@@ -16,10 +16,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from privet._types import Codes, Flags
 from privet.errors import DeclarationError
-from privet.schema.cells import Cells, lookup
-from privet.schema.columns import Categorical, Label
+from privet.schema.cells import Cells
+from privet.schema.columns import Label
 from privet.schema.declarations import Declarations
-from privet.schema.packed import Packed, Packing, Parts, normalized_rows
+from privet.schema.packed import Packed, Packing, Parts
 from privet.schema.persons import Allowance
 from privet.schema.tables import Batch, OpenTable, open_table
 from privet.schema.target import Target
@@ -68,12 +68,13 @@ def encode(schema: Declarations, table: Any, dtype: DTypeLike) -> Encoded:
     names += [schema.label.name] + ([] if person is None else [person.column])
     allowance = None if person is None else Allowance(person)
     x, codes = _features(schema, opened, dtype), _Growing(opened.n, (), schema.label.code_type)
+    packing = Packing(schema)
     for batch in opened.batches(names):
         found, constant = _labels(schema.label, batch.cells(schema.label.name))
         if person is not None and allowance is not None:
             constant |= allowance.spent(batch.cells(person.column))
         out = x.take(len(batch))
-        _put(schema, _read(schema, batch), out)
+        packing.put(_read(schema, batch), out)
         out[constant] = 0.0
         codes.take(len(batch))[:] = np.where(constant, schema.label.missing_code, found)
     return Encoded(x.finished(), schema.label.decode(codes.finished()))
@@ -91,9 +92,9 @@ def _labels(label: Label | Target, cells: Cells) -> tuple[NDArray[Any], Flags]:
 def encode_features(schema: Declarations, table: Any, dtype: DTypeLike) -> NDArray[Any]:
     """Features alone, for prediction: no label, and every row of a person."""
     opened = open_table(table, schema.file)
-    x = _features(schema, opened, dtype)
+    x, packing = _features(schema, opened, dtype), Packing(schema)
     for batch in opened.batches(list(schema.columns)):
-        _put(schema, _read(schema, batch), x.take(len(batch)))
+        packing.put(_read(schema, batch), x.take(len(batch)))
     return x.finished()
 
 
@@ -128,25 +129,26 @@ class ChunkEncoder:
         return Packing(self.schema)
 
     def parts(self, batch: Batch) -> Parts:
-        """Packed columns, which rows are constant, places of the labels and of the groups."""
-        codes: NDArray[Any] = np.zeros(len(batch), dtype=np.intp)
-        constant: Flags = np.zeros(len(batch), dtype=np.bool_)
-        groups: Codes = codes
+        """What was read of each column, and of the label."""
+        found = _read(self.schema, batch)
         if self.label:
             label = self.schema.label
-            found, constant = _labels(label, batch.cells(label.name))
-            codes = np.where(constant, label.missing_code, found).astype(label.code_type)
-        if self.group is not None:
-            column = self.schema.columns[self.group]
-            assert isinstance(column, Categorical)
-            place, last = lookup(column.categories), len(column.categories)
-            groups = batch.cells(self.group).codes(place, unknown=last)
-        return *self.packing.packed(_read(self.schema, batch)), constant, codes, groups
+            found = *found, label.codes(batch.cells(label.name))
+        return found
 
     def rows(self, parts: Parts) -> tuple[Packed, NDArray[Any], Codes]:
         """Features, places of the labels, places of the groups (none: 0)."""
-        *packed, codes, groups = parts
-        return Packed(self.packing, *packed), codes, groups
+        count, label = len(parts[0]), self.schema.label
+        features = parts[: len(self.schema.columns)]
+        codes: NDArray[Any] = np.zeros(count, dtype=np.intp)
+        constant: Flags = np.zeros(count, dtype=np.bool_)
+        groups: Codes = codes
+        if self.label:
+            constant = label.unknown(parts[-1])
+            codes = np.where(constant, label.missing_code, parts[-1]).astype(label.code_type)
+        if self.group is not None:
+            groups = features[list(self.schema.columns).index(self.group)].astype(np.intp)
+        return Packed(self.packing, features, constant), codes, groups
 
 
 def _features(schema: Declarations, table: OpenTable, dtype: DTypeLike) -> _Growing:
@@ -155,16 +157,5 @@ def _features(schema: Declarations, table: OpenTable, dtype: DTypeLike) -> _Grow
     return _Growing(table.n, (schema.width,), dtype)
 
 
-def _read(schema: Declarations, batch: Batch) -> list[NDArray[Any]]:
-    return [column.read(batch.cells(name)) for name, column in schema.columns.items()]
-
-
-def _put(schema: Declarations, found: list[NDArray[Any]], out: NDArray[Any]) -> None:
-    """Encode what was read into rows that are all zero."""
-    factor = 1.0 if schema.rows == "unit" else schema.factor
-    start = 0
-    for column, values in zip(schema.columns.values(), found, strict=True):
-        column.put(values, out, start, factor)
-        start += column.width
-    if schema.rows == "unit":
-        normalized_rows(out, len(schema.columns))
+def _read(schema: Declarations, batch: Batch) -> Parts:
+    return tuple(column.read(batch.cells(name)) for name, column in schema.columns.items())

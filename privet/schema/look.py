@@ -40,6 +40,8 @@ class ColumnLook:
     missing: int = 0
     #: whether a gap was provided for by a declared value
     gaps_declared: bool = False
+    #: whether a declared value could provide for one
+    fillable: bool = False
     misses: dict[str, int] = field(default_factory=dict)
     #: how many misses would be hits after a change that a person could make
     cures: dict[str, int] = field(default_factory=dict)
@@ -60,7 +62,11 @@ class ColumnLook:
         missed = sum(self.misses.values())
         if self.rows and self.missing == self.rows:
             return "every cell is empty: is it the right column?"
-        if not missed or self.role == "person":
+        if self.role == "person":
+            return ""
+        if self.missing > missed and self.fillable and self.exceeds:
+            return "empty cells: declare what they count as, missing = ..."
+        if not missed:
             return ""
         likely = max(self.cures, key=lambda words: self.cures[words], default="")
         if likely and 2 * self.cures[likely] > missed:
@@ -107,6 +113,7 @@ def looked(schema: Declarations, table: Any, *, label: bool = True) -> Look:
         found = ColumnLook(name, "column", share.cells)
         if isinstance(column, Numeric):
             found.gaps_declared = column.missing is not None
+            found.fillable = not found.gaps_declared
             counts.append((found, _numeric(column)))
         elif isinstance(column, Categorical):
             counts.append((found, _listed(column)))

@@ -20,6 +20,7 @@ from privet.schema.cells import lookup, number_of, text_of
 from privet.schema.columns import Categorical, Numeric
 from privet.schema.declarations import Declarations
 from privet.schema.packed import normalized_rows
+from privet.schema.scales import put_shares
 
 #: What a cell of a row may be; a list or a mapping is no cell.
 PLAIN = {str, int, float, bool, type(None)}
@@ -75,7 +76,7 @@ class RowEncoder:
             places = self._scale(values.T)
             out[:, self._at] = places[:, self._straight] * self._factor
             for j, column, start in self._bent:
-                column.put(places[:, j], out, start, self._factor)
+                put_shares(places[:, j], out[:, start : start + column.width], self._factor)
         if self._places:
             spots = np.array([places(cells[i]) for i, places in self._places])
             which, row = np.nonzero(spots >= 0)
@@ -168,7 +169,7 @@ class _Scale:
         self._log = np.array([c.log and c.low > 0 for c in columns], dtype=bool)
         self._log1p = np.array([c.log and c.low == 0 for c in columns], dtype=bool)
         self._start, end = self._stretched(self._low), self._stretched(self._high)
-        self._length = end - self._start
+        self._half = (end - self._start) / 2.0
 
     def _stretched(self, values: Array) -> Array:
         out = values.copy()
@@ -182,6 +183,6 @@ class _Scale:
         values = np.where(np.isnan(values), self._gap, values)
         # minimum and maximum: numpy's clip takes ten times as long for a row
         inside = self._stretched(np.minimum(np.maximum(values, self._low), self._high))
-        places = 2.0 * ((inside - self._start) / self._length) - 1.0
+        places = (inside - self._start) / self._half - 1.0
         places = np.minimum(np.maximum(places, -1.0), 1.0)
         return np.where(np.isnan(places), 0.0, places)

@@ -14,7 +14,7 @@ from typing import Any
 
 from privet._untrusted import refuse_special
 from privet.errors import DataError, MissingExtra
-from privet.schema.cells import Cells, is_readable, number_of
+from privet.schema.cells import Cells, arrow_cells, is_readable, number_of
 from privet.schema.file_format import PLAIN, FileFormat, listed, pyarrow
 
 BATCH = 32_768
@@ -34,6 +34,14 @@ class Batch:
     def cells(self, name: str) -> Cells:
         """A column by its name."""
         return Cells(name, self.frame[name], self.decimal)
+
+
+class ArrowBatch(Batch):
+    """A batch as Arrow's readers give it."""
+
+    def cells(self, name: str) -> Cells:
+        """A column by its name."""
+        return arrow_cells(name, self.frame.column(name))
 
 
 @dataclass(frozen=True)
@@ -184,13 +192,11 @@ def typed(schema: Any) -> dict[str, Any]:
 
 def _checked(open_file: Callable[[], Any], names: list[str]) -> Iterator[Batch]:
     """Batches of a Parquet file; a reader's complaint is passed on without the row it quotes."""
-    import narwhals.stable.v2 as nw
-
     pa = pyarrow()
     try:
         with open_file() as file:
             for batch in file.iter_batches(BATCH, columns=names):
-                yield Batch(nw.from_native(pa.Table.from_batches([batch]), eager_only=True))
+                yield ArrowBatch(batch)
     except (pa.ArrowException, OSError, UnicodeError):
         raise DataError("The Parquet file cannot be read to its end: it is damaged.") from None
 

@@ -75,6 +75,10 @@ def read(make: Callable[..., Made], source: str | Path) -> Made:
         return of_text(make, source)
     try:
         return _parse(make, read_whole(source, LARGEST).decode(), f"{source}, ")
+    except FileNotFoundError:
+        raise DeclarationError(
+            f"There is no schema {str(source)!r}. Make one: privet schema draft TABLE --label NAME."
+        ) from None
     except OSError:
         raise DeclarationError(f"The schema {str(source)!r} cannot be read as a file.") from None
     except UnicodeDecodeError:

@@ -35,6 +35,8 @@ OPTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
     "gamma": ("gamma", (int, float)),
     "frequencies": ("n_frequencies", (int,)),
     "class_weight": ("class_weight", (dict,)),
+    "loss": ("loss", (str,)),
+    "knee": ("knee", (int, float)),
 }
 #: A kernel's frequencies: what a job holds grows with their square.
 MOST_FREQUENCIES = 5_000
@@ -47,6 +49,7 @@ BETWEEN = {
     "gamma": (1e-9, 1e9),
     "frequencies": (1, MOST_FREQUENCIES),
     "class_weight": (1e-6, 1e6),
+    "knee": (1e-30, 1e30),
 }
 #: Bounds of a column, and the distance between them: beyond, doubles overflow or are denormal.
 LARGEST_BOUND, LEAST_DISTANCE = 1e30, 1e-30

@@ -188,6 +188,7 @@ class ServedNumber(ServedFile):
 def served_file(path: Path, *, rows: int, ledger: Ledger | None = None) -> ServedFile:
     """A model file as it is served: with classes or with numbers."""
     released = HandedModel(path)
+    released.last.refuse_unscored()
     kind = ServedNumber if released.is_regression else ServedRelease
     return kind(released, rows=rows, ledger=ledger)
 

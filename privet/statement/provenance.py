@@ -26,6 +26,7 @@ PROOF = ".proof.md"
 SHAPED = {
     "product": "domain_noise",
     "hull": "domain_noise",
+    "grouped": "domain_noise",
     "class product": "domain_noise",
     "matrix laplace": "matrix_noise",
     "cone laplace": "cone_noise",
@@ -219,7 +220,12 @@ def _paid(event: Event) -> str:
 
 
 def _curve(curve: Curve) -> str:
-    numbers = (f"{name} = {v}" for name, v in curve.to_json().items() if name != "kind")
+    fields = curve.to_json().items()
+    numbers = (
+        f"{name} = {value:.10g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in fields
+        if name != "kind"
+    )
     return say("making.curves.curve", kind=curve.kind, numbers=", ".join(numbers))
 
 

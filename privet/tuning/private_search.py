@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -36,6 +36,9 @@ from privet.schema import Schema
 from privet.schema.tables import is_table
 from privet.tuning.candidates import (
     Candidate,
+    Chosen,
+    SearchRows,
+    SearchShape,
     Tuned,
     advise,
     checked_candidates,
@@ -59,37 +62,6 @@ PUBLIC_VALIDATION = "the validation rows, which nothing protects, as asserted by
 
 
 Design = TypeVar("Design", bound=SearchDesign)
-
-
-@dataclass(frozen=True)
-class SearchRows:
-    """Rows and labels; lives while ``fit`` runs."""
-
-    x: Any
-    y: NDArray[Any]
-    decided: dict[str, Any]  # what the search declares of the labels in each model
-
-    @property
-    def n(self) -> int:
-        """How many."""
-        return len(self.y)
-
-
-@dataclass(frozen=True)
-class SearchShape:
-    """What is public about the table: rows, and roughly how many parameters a model has."""
-
-    n: int
-    parameters: int
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """What a search releases."""
-
-    index: int
-    model: Tuned
-    score: float | None = None
 
 
 class PrivateSearch(BaseEstimator, Generic[Design]):  # type: ignore[misc]

@@ -10,7 +10,7 @@ whichever needs the smaller noise in the fit. Public validation rows cost nothin
 of the table is for training.
 
 A regression's mistakes are the sum of its absolute errors, each at most a quarter of the target's
-interval and in units of it (``clipped_errors``).
+interval and in units of it (``error_steps``).
 
 ``PublicSearch`` (``PublicChoice``): train every candidate on the private rows, validate on public
 ones. All the models are paid for, so all are kept. Sharing the budget is never worse than sharing
@@ -37,13 +37,16 @@ from privet.mechanisms.search import (
 )
 from privet.privacy import Budget
 from privet.randomness import Randomness
-from privet.tuning.candidates import Candidate, Tuned, mistakes, refuse_unproved
-from privet.tuning.private_search import (
+from privet.tuning.candidates import (
+    Candidate,
     Chosen,
-    PrivateSearch,
     SearchRows,
     SearchShape,
+    Tuned,
+    mistakes,
+    refuse_unproved,
 )
+from privet.tuning.private_search import PrivateSearch
 
 
 class PartitionSearch(PrivateSearch[PartsDesign]):

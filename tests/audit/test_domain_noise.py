@@ -24,6 +24,7 @@ DOMAINS = (
     Domain((OneHot(3, 0.5, between=True), OneHot(2, 0.8))),
     Domain((Box(1, 6.0), OneHot(2, 5.0, missing=True), OneHot(1, 4.0))),
 )
+UNLIKE = Domain((OneHot(2, 0.1, missing=True), Box(1, 0.6), OneHot(1, 0.5), OneHot(3, 0.1)))
 MARGINS = (Logistic(), HuberHinge(), SmoothHinge(0.2), Weighted(Logistic(), (1.0, 3.0)))
 CLASSES = (Softmax(3), Softmax(5), JointHuber(3))
 
@@ -65,6 +66,13 @@ def test_two_classes_keep_the_main_budget(
     found = [share(d, worst_domain_loss(d)) for d in designs(loss, domain, noise, calibration)]
     assert max(found) <= 1.0 + 1e-9
     assert max(found) >= 0.99
+
+
+@pytest.mark.parametrize("calibration", [None, "exact"])
+@pytest.mark.parametrize("loss", MARGINS, ids=name_of)
+def test_groups_of_blocks_keep_the_main_budget(loss: Loss, calibration: str | None) -> None:
+    found = [share(d, worst_domain_loss(d)) for d in designs(loss, UNLIKE, "grouped", calibration)]
+    assert 0.99 <= max(found) <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize("domain", DOMAINS[:2], ids=str)
@@ -115,9 +123,10 @@ def test_the_spherical_bound_of_softmax_does_not_hold_in_the_gauge() -> None:
     assert worst_domain_loss(replace(design, main=wrong)) > 1.005 * epsilon
 
 
-@pytest.mark.parametrize("noise", ["product", "hull"])
+@pytest.mark.parametrize("noise", ["product", "hull", "grouped"])
 def test_two_per_cent_less_noise_is_found(noise: str) -> None:
-    design = designs(Logistic(), DOMAINS[1], noise, None)[-1]
+    domain = UNLIKE if noise == "grouped" else DOMAINS[1]
+    design = designs(Logistic(), domain, noise, None)[-1]
     thin = replace(design, main=replace(design.main, scale=0.98 * design.main.scale))
     assert (
         share(design, worst_domain_loss(design))

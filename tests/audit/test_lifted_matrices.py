@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.audit.matrix_replay import declared_matrix_distance, matrix_distance
+from privet.audit.measure_replay import declared_matrix_distance, matrix_distance
 from privet.losses import JointHuber, Loss, Softmax
 from privet.losses.multiclass import sum_zero_basis
 from privet.mechanisms.matrix import SecondMoments

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.audit.answer_noise import answer_noises
+from privet.audit.answer_noise import answer_noises, sparse_vector_noises
+from privet.audit.answer_replay import MUCH
 from privet.audit.attacks import Finding
 from privet.audit.choice_noise import partition_noises, stopping_noises
 from privet.audit.full_audit import REPLAYS
@@ -19,7 +20,17 @@ from privet.audit.stated_noise import (
     noise_finding,
     spherical_square,
 )
-from privet.mechanisms import counts, distinguishing, matrix, moments, projection, selection
+from privet.errors import quietly
+from privet.mechanisms import (
+    counts,
+    distinguishing,
+    matrix,
+    moments,
+    projection,
+    selection,
+    sparse_vector,
+)
+from privet.mechanisms.sparse_vector import SparseVectorAnswers, SparseVectorDesign
 from privet.noise import NOISES, ConeLaplace, GaussianNoise, Laplace
 from privet.randomness import InsecureSeed
 
@@ -52,8 +63,10 @@ def narrow(law: Any) -> Any:
 
 
 def test_half_the_noise_of_answers_and_choices_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (projection, distinguishing):
+    for module in (projection, distinguishing, sparse_vector):
         monkeypatch.setattr(module, "add_noise", halved(module.add_noise))
+    for name in ("level", "comparison"):
+        half_of(name)(monkeypatch)
     for module in (selection, distinguishing):
         choose = module.noisy_max
         monkeypatch.setattr(
@@ -63,6 +76,69 @@ def test_half_the_noise_of_answers_and_choices_is_seen(monkeypatch: pytest.Monke
         monkeypatch.setattr(counts, kind, halved(getattr(counts, kind)))
     found = [*answer_noises(), *partition_noises(), *stopping_noises()]
     assert [one.sentence for one in found if one.passed] == ["answers, function."]
+
+
+def kept_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise of the first threshold serves all epochs."""
+    release = SparseVectorAnswers.release
+
+    def keep(running: SparseVectorAnswers, *args: Any) -> float:
+        level = running._level
+        value = release(running, *args)
+        running._level = level
+        return value
+
+    monkeypatch.setattr(SparseVectorAnswers, "release", keep)
+
+
+def kept_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One noise for all comparisons of an epoch."""
+
+    def ask(running: SparseVectorAnswers, error: float, randomness: Any) -> bool:
+        if running._level is None:
+            running.kept = running.design.comparison.sample(randomness, 1)[0, 0]
+            running._level = (
+                running.design.threshold + running.design.level.sample(randomness, 1)[0, 0]
+            )
+        return bool(error + running.kept >= running._level)
+
+    monkeypatch.setattr(SparseVectorAnswers, "ask", ask)
+
+
+def half_of(name: str) -> Callable[[pytest.MonkeyPatch], None]:
+    """Half of the noise of thresholds or of comparisons."""
+    law = getattr(SparseVectorDesign, name).fget
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(SparseVectorDesign, name, property(lambda it: narrow(law(it))))
+
+    return plant
+
+
+def half_corrections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse_vector, "add_noise", halved(sparse_vector.add_noise))
+
+
+@pytest.mark.parametrize(
+    ("plant", "seen"),
+    [
+        (half_of("level"), "thresholds"),
+        (kept_threshold, "thresholds"),
+        (half_of("comparison"), "comparisons"),
+        (kept_comparison, "comparisons"),
+        (half_corrections, "corrections"),
+    ],
+    ids=["half thresholds", "one threshold", "half comparisons", "one comparison", "corrections"],
+)
+def test_a_sparse_vectors_noise_is_that_which_is_stated(
+    plant: Callable[[pytest.MonkeyPatch], None], seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with quietly():
+        honest = list(sparse_vector_noises(MUCH))
+        plant(monkeypatch)
+        found = list(sparse_vector_noises(MUCH))
+    assert all(one.passed for one in honest)
+    assert [one.sentence.split(", ")[-1] for one in found if not one.passed] == [f"{seen}."]
 
 
 def test_noise_that_is_forgotten_or_used_again_is_seen() -> None:

@@ -10,11 +10,15 @@ import pytest
 from privet import (
     GDP,
     ZCDP,
+    ApproxDP,
+    Box,
     LinearRegression,
     LinearSVC,
     LogisticRegression,
     PureDP,
+    confidence_intervals,
     evaluate,
+    fit_table,
 )
 from privet.certificate.recompute import recompute
 from privet.certificate.verdicts import Number
@@ -27,6 +31,7 @@ from privet.kernels import (
     Spectrum,
 )
 from privet.privacy import Budget
+from privet.schema import Label, Numeric, Person, Schema
 from privet.tuning import PartitionSearch, PublicSearch
 from tests.certificate.released import (
     WRITTEN,
@@ -41,6 +46,7 @@ from tests.laws.releases.registry import people, quiet
 #: center behind a map is in the map's units, and the bounds of a user's loss are its author's word.
 OPEN = {"regularization", "Jacobian term", "length of the center"}
 OPEN |= {"rows"}  # of counts whose noise is too large to compare with them: no price depends on it
+OPEN |= {"gap of the fit"}  # in a file of intervals: its tolerance is in the model's own file
 OPEN |= {f"{name} of the loss" for name in ("gradient bound", "curvature bound", "rank")}
 
 
@@ -79,6 +85,37 @@ def test_choices_and_comparisons_keep_a_gaussian_budget(
         else:
             found = NonInteractiveClassifier(budget, **common).fit(x, y)
     numbers = save_and_recompute(found, path)
+    assert failed(numbers) == []
+    assert undecided(numbers) <= OPEN
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(GDP(30.0), noise="laplace"),
+        LogisticRegression(GDP(40.0), mechanism="output", noise="laplace"),
+        LogisticRegression(ApproxDP(20.0, 1e-12), noise="gaussian"),
+        LogisticRegression(ApproxDP(700.0, 1e-9), noise="gaussian"),
+        LogisticRegression(ApproxDP(5.0, 1e-6), noise="gaussian"),
+        LogisticRegression(ApproxDP(1000.0, 1e-3), standardize="private", column_bounds=(-1, 1)),
+    ],
+    ids=lambda model: f"{model.budget} {model.noise}",
+)
+def test_large_budgets_are_decided(model: LogisticRegression, tmp_path: Path) -> None:
+    """A loss whose odds are near one, and a curvature that matters beside the noise."""
+    x, y = people()
+    with quiet():
+        numbers = save_and_recompute(model.fit(x[:30], y[:30]), tmp_path / "m")
+    assert failed(numbers) == []
+    assert undecided(numbers) <= OPEN
+
+
+def test_a_domain_of_many_columns_is_decided(tmp_path: Path) -> None:
+    """Its norm is rounded up, by more the more columns there are."""
+    x, y = np.zeros((20, 5_000)), np.arange(20) % 2
+    with quiet():
+        model = LogisticRegression(ZCDP(0.5), domain=Box(5_000, 5_000**-0.5)).fit(x, y)
+        numbers = save_and_recompute(model, tmp_path / "m")
     assert failed(numbers) == []
     assert undecided(numbers) <= OPEN
 
@@ -163,3 +200,27 @@ def test_releases_of_texts_are_decided(tmp_path: Path) -> None:
         numbers = save_and_recompute(each, tmp_path / f"{place}")
         assert failed(numbers) == []
         assert undecided(numbers) <= OPEN
+
+
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("budget", [PureDP(300.0), ZCDP(100.0), GDP(12.0)], ids=str)
+def test_intervals_of_persons_tell_what_they_themselves_cost(
+    budget: Budget, most: int, tmp_path: Path
+) -> None:
+    """In the table's units; their model had cost less, and its sentence is not theirs."""
+    rng = np.random.default_rng(0)
+    table = {
+        "who": [str(i // most) for i in range(400)],
+        "age": rng.uniform(0.0, 100.0, 400).tolist(),
+        "ill": rng.integers(0, 2, 400).tolist(),
+    }
+    schema = Schema({"age": Numeric(0, 100)}, Label("ill", [0, 1]), Person("who", most))
+    with quiet():
+        base = LogisticRegression(ZCDP(20.0), regularization=0.1, standardize=None)
+        model = fit_table(base, schema, table)
+        numbers = save_and_recompute(
+            confidence_intervals(model, table, budget=budget), tmp_path / "i"
+        )
+    assert failed(numbers) == []
+    assert undecided(numbers) <= OPEN
+    assert most == 1 or any(each.name == "amount in words" for each in numbers)

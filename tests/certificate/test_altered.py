@@ -109,8 +109,8 @@ DECLARED: list[tuple[str, Place, Any]] = [
     ("logistic centered output", ("parameters", "center"), None),
     ("logistic centered gradient", ("guarantee", "constants", "center_norm"), 0.1),
     ("logistic gradient", ("guarantee", "constants", "steps"), 1000),
-    ("logistic gradient", ("guarantee", "constants", "steps"), 99),
-    ("logistic gradient", ("guarantee", "constants", "steps"), 101),
+    ("logistic gradient", ("guarantee", "constants", "steps"), 63),
+    ("logistic gradient", ("guarantee", "constants", "steps"), 65),
     ("logistic gradient", ("guarantee", "constants", "clip"), 0.9),
     ("logistic gradient", ("guarantee", "constants", "radius"), 1e12),
     ("svc objective pure", ("parameters", "h"), 0.45),
@@ -136,6 +136,11 @@ DECLARED: list[tuple[str, Place, Any]] = [
     ("evaluate pure", ("counts", "confusion"), [[10.0, 0.0], [0.0, 10.0]]),
     ("evaluate pure", ("n",), 401),
     ("intervals pure", ("matrices", "noise", "scale"), 0.005),
+    ("intervals beside a fit", ("guarantee", "event", "curves", 0, "loss"), 7.0),
+    ("intervals beside a fit", ("guarantee", "event", "parts", 0, "scale"), 0.9),
+    ("intervals beside a fit", ("fit_noise", "main", "scale"), 0.9),
+    ("intervals beside a fit", ("fit_noise", "gap_sd"), 0.1),
+    ("intervals beside a fit", ("matrices", "eta"), 2.0),
     ("function zcdp", ("declarations", "kernel"), {"name": "linear", "norm_bound": 2.0}),
     ("sparse pure", ("guarantee", "constants", "epochs"), 10_000),
     ("sparse zcdp", ("guarantee", "constants", "answer_scale"), 1e-3),
@@ -157,9 +162,13 @@ def test_another_declaration_is_convicted(
     assert convicted(Opened(path).changed(tmp_path / "altered", place, value))
 
 
+BESIDE = "intervals beside a fit"
+
+
 @pytest.mark.parametrize("factor", [0.98, 1.02, 2.0])
-def test_the_matrices_unit_is_convicted(factor: float, tmp_path: Path) -> None:
-    opened = Opened(files("intervals pure")[1])
+@pytest.mark.parametrize("name", ["intervals pure", BESIDE])
+def test_the_matrices_unit_is_convicted(name: str, factor: float, tmp_path: Path) -> None:
+    opened = Opened(files(name)[1])
     place = ("matrices", "sensitivity")
     altered = opened.changed(tmp_path / "x", place, opened.at(place) * factor)
     assert convicted(altered)

@@ -56,6 +56,19 @@ def scores(header: dict[str, Any]) -> None:
     header["theta"] = [((7 * i) % 11) / 11.0 for i in range(4 * 299)]
 
 
+def maps(header: dict[str, Any]) -> None:
+    """A sentence that begins again and again."""
+    header["guarantee"]["assumptions"].append("the feature map (" * 60_000)
+
+
+def kernels(header: dict[str, Any]) -> None:
+    header["guarantee"]["assumptions"].append("the kernel, K(" + "a=1" * 200_000)
+
+
+def schema(header: dict[str, Any]) -> None:
+    header["schema"] = "a = [" + "1," * 10_000_000 + "]"
+
+
 ENDLESS: dict[str, tuple[str, Forge]] = {
     "a wide block": ("logistic hull pure", blocks([20_000])),
     "many blocks": ("logistic hull pure", blocks([30] * 300)),
@@ -66,6 +79,9 @@ ENDLESS: dict[str, tuple[str, Forge]] = {
     "many curves": ("logistic standardized zcdp", curves),
     "many parts": ("evaluate approx", parts),
     "many scores": ("intervals zcdp", scores),
+    "many maps in words": ("kernel svc", maps),
+    "a long kernel in words": ("kernel svc", kernels),
+    "a long schema": ("logistic objective pure", schema),
 }
 
 

@@ -152,13 +152,13 @@ def test_a_public_fact_that_a_bug_alters(
 
 
 @pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
-@pytest.mark.parametrize("noise", ["product", "hull", "matrix laplace", "class product"])
+@pytest.mark.parametrize("noise", ["product", "hull", "grouped", "matrix laplace", "class product"])
 def test_shaped_noise_that_is_a_little_too_small(
     noise: str, kind: Any, monkeypatch: Any, tmp_path: Path
 ) -> None:
     bug = type("Bug", (Tampered,), {"change": staticmethod(scaled(scale=0.999))})
     planted(monkeypatch, "objective", bug)
-    domain = [OneHot(2, 0.5), Box(1, 0.6)]
+    domain = [OneHot(2, 0.05 if noise == "grouped" else 0.5), Box(1, 0.6)]
     classes = 3 if noise in ("matrix laplace", "class product") else 2
     model = kind(1.0, noise=noise, domain=domain)
     assert numbers_of(model, tmp_path / "m", classes) == ["objective: loss of the noise"]
@@ -179,6 +179,7 @@ def test_which_planted_bugs_leave_the_file_as_it_is() -> None:
         "half the box",
         "wrong radius",
         "row outside the domain",
+        "shares forgotten",
         "gradients not clipped",
         "noise of gradients x 0.9",
         "clip without the intercept",

@@ -83,13 +83,6 @@ def test_no_sentence_promises_more_than_the_claim(place: str, more: Any) -> None
     assert not accepted(changed(file, (*PROMISE, place), value))
 
 
-def test_no_theorem_has_a_budget() -> None:
-    file = opened("logistic objective pure")
-    place = (*PROMISE, "event", "theorem")
-    assert accepted(changed(file, place, "another theorem"))
-    assert not accepted(changed(file, place, "another theorem: epsilon is 0.001"))
-
-
 def test_bounds_of_a_users_loss_are_those_of_its_sentence() -> None:
     file = opened("own output weighted")
     told = [

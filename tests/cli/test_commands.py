@@ -58,6 +58,9 @@ def test_version_and_wrong_commands() -> None:
     assert run("--version").stdout == f"privet {privet.__version__}\n"
     misused(run("trian"))
     misused(run("ledger", "destroy"))
+    wrong = run("train", "t.csv", "--model", "kernel")
+    misused(wrong, "not one of", "kernel-logistic")
+    assert "Value error" not in wrong.output  # the name of a Python exception
 
 
 def test_completion_is_offered() -> None:

@@ -314,3 +314,34 @@ def test_of_four_at_once_one_wins_and_the_others_keep_what_they_paid(
     waits = json.loads(run("recover", "--ledger", ledger, "--json").stdout)
     paid = round((10.0 - left(ledger)) / 3.0)
     assert len(waits) == paid - 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes streams")
+def test_what_nobody_would_see_is_not_paid_for(people: Path, ledger: Path) -> None:
+    """A closed standard output took the result of an evaluation, and nothing said so."""
+    flags = f"--ledger {ledger} --dataset people --other-rows"
+    command = f"evaluate model.privet people.csv --epsilon 1 {flags}"
+    done = subprocess.run(
+        f"{sys.executable} -m privet {command} >&-",
+        shell=True,
+        cwd=people,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "Nothing was charged: standard output is closed" in " ".join(done.stderr.split())
+    assert left(ledger) == 10.0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes streams")
+def test_closed_streams_stop_no_command_that_writes_a_file(
+    people: Path, tmp_path: Path, ledger: Path
+) -> None:
+    out = tmp_path / "model.privet"
+    flags = f"--schema schema.toml --epsilon 1 --ledger {ledger} --dataset people --out {out}"
+    command = f"{sys.executable} -m privet train people.csv {flags} <&- >&- 2>&-"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    assert subprocess.run(command, shell=True, cwd=people, env=environment).returncode == 0
+    assert load(out).guarantee_.receipt is not None
+    assert left(ledger) == 9.0

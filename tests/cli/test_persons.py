@@ -92,3 +92,18 @@ def test_groups_of_persons_are_refused_before_the_look(visits: Path, tmp_path: P
         refused(result, "roup")
         assert "A look at" not in result.stderr
     assert "A look at" in run(*words, "--out", tmp_path / "e.json").stderr
+
+
+def test_the_look_says_what_becomes_of_rows_beyond_a_persons_most(
+    visits: Path, tmp_path: Path
+) -> None:
+    """It said that such cells count as missing or at the bound, and of labels where none missed."""
+    few = tmp_path / "few.toml"
+    few.write_text((visits / "s.toml").read_text().replace("most_rows = 3", "most_rows = 1"))
+    found = run("schema", "check", few, visits / "t.csv", "--look")
+    refused_look = " ".join(found.stderr.split())
+    assert (
+        "A person's rows beyond most_rows, and rows of nobody, count as constant." in refused_look
+    )
+    assert "at the bound" not in refused_look
+    assert "declared label" not in refused_look

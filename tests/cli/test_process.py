@@ -54,6 +54,20 @@ def test_codes_and_streams(people: Path) -> None:
     assert "Traceback" not in bad.stderr + wrong.stderr
 
 
+def test_processes_that_a_command_starts_look_for_no_module_in_this_folder(tmp_path: Path) -> None:
+    """Dask starts its workers with python -c, which looks in the current folder first."""
+    (tmp_path / "multiprocessing.py").write_text("raise SystemExit('somebody else is run')\n")
+    (tmp_path / "bin").mkdir()
+    script = tmp_path / "bin" / "privet"
+    script.write_text(
+        "import subprocess, sys\nfrom privet.cli import main\ntry:\n    main()\nfinally:\n"
+        "    subprocess.run([sys.executable, '-c', 'import multiprocessing'], check=True)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, script, "--version"]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+
+
 def test_a_reader_that_leaves_early_is_no_error(people: Path) -> None:
     command = f"{sys.executable} -m privet predict model.privet people.csv | head -1"
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

@@ -67,6 +67,15 @@ def test_train_and_predict(folder: Path, model: str, flags: list[str]) -> None:
     assert run("verify", folder / model).exit_code == 0
 
 
+@pytest.mark.parametrize("model", ["linear", "huber", "kernel-huber"])
+def test_a_knee_is_in_the_units_of_the_target(folder: Path, model: str) -> None:
+    told = train(folder, model, "--rho", "1", "--knee", "2.5")
+    assert told.exit_code == 0, told.output
+    assert load(folder / model).knee == 2.5
+    for other in ("poisson", "svm"):
+        misused(train(folder, other, "--rho", "1", "--knee", "2.5"), "--knee goes with")
+
+
 def test_what_is_for_classifiers_says_so(folder: Path) -> None:
     told = train(folder, "linear", "--mu", "1")
     assert f"privet report {folder / 'linear'}" in told.stdout.replace("\n", "")
@@ -121,6 +130,8 @@ def test_intervals_are_in_the_units_of_the_target(folder: Path) -> None:
     found = run("intervals", *names, "--rho", "20", "--out", folder / "i.json", "--no-look")
     assert found.exit_code == 0, found.output
     assert "prediction, counted from 15" in " ".join(found.output.split())
+    verified = run("verify", folder / "i.json")
+    assert verified.exit_code == 0, verified.output
 
 
 def test_a_table_is_not_called_a_damaged_file(folder: Path) -> None:

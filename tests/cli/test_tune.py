@@ -28,7 +28,8 @@ def test_the_best_model_carries_the_whole_guarantee(
 ) -> None:
     result = tune(people, tmp_path, "--epsilon", "3", "--search", search)
     assert result.exit_code == 0, result.output
-    assert "Chosen" in result.stdout
+    assert result.stdout.startswith("Chosen       ")
+    assert " = " in result.stdout.splitlines()[0]
     model = load(tmp_path / "best.privet")
     assert model.guarantee_.budget.facts() == {"epsilon": 3.0}
     assert model.guarantee_.event.n == ROWS

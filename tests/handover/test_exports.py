@@ -21,6 +21,7 @@ from privet import (
     LinearSVC,
     LogisticRegression,
     PoissonRegressor,
+    PrivateERM,
     PureDP,
     load,
 )
@@ -33,7 +34,9 @@ from privet.kernels import KernelSVC
 from privet.models import fit_table
 from privet.privacy.budget import GDP, ZCDP
 from privet.schema import Schema, Target
+from privet.service.served_model import served_file
 from tests.cli.people import refused, run
+from tests.losses.own import pseudo_huber, two_scores
 
 MODELS: dict[str, Any] = {
     "logistic": LogisticRegression(PureDP(3.0)),
@@ -116,6 +119,34 @@ def test_onnxruntime_predicts_the_numbers_of_a_regression(
         "something else",
     )
     assert not elsewhere.exists()
+
+
+@pytest.mark.parametrize("link", ["identity", "exp", "expit"])
+def test_onnxruntime_predicts_the_numbers_of_a_loss_of_ones_own(tmp_path: Path, link: str) -> None:
+    from onnxruntime import InferenceSession
+
+    own = PrivateERM(PureDP(3.0), loss=pseudo_huber(link=link))
+    model = fit_table(own, MINUTES, census_table(600, seed=3))
+    model.save(tmp_path / "minutes.privet")
+    place = exported(tmp_path, "minutes", "onnx", tmp_path / "model.onnx")
+    session = InferenceSession(str(place), providers=["CPUExecutionProvider"])
+    frame, _ = rows()
+    (found,) = session.run(None, {"rows": MINUTES.encode_features(frame).astype(np.float32)})
+    np.testing.assert_allclose(found, model.predict(frame), atol=240 * 1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["onnx", "mlflow", "sklearn"])
+def test_a_loss_of_several_scores_is_refused_in_words(tmp_path: Path, form: str) -> None:
+    """It predicts nothing: one export wrote a folder without answers, one ended in an error."""
+    own = PrivateERM(PureDP(3.0), loss=two_scores())
+    fit_table(own, MINUTES, census_table(600, seed=3)).save(tmp_path / "two.privet")
+    place = tmp_path / "out"
+    told = run("export", tmp_path / "two.privet", "--to", form, "--out", place)
+    refused(told, "several scores", "decision_function")
+    assert not place.exists()
+    with pytest.raises(DeclarationError, match="several scores"):
+        served_file(tmp_path / "two.privet", rows=10)
+    exported(tmp_path, "two", "card", tmp_path / "card.md")
 
 
 @pytest.mark.filterwarnings("ignore")  # MLflow's own

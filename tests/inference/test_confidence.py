@@ -196,6 +196,12 @@ def test_a_fit_with_intervals_keeps_its_claim(budget: Budget) -> None:
     model, found = fit_with_intervals(LogisticRegression(), x, y, budget=budget)
     parts = Composition((model.guarantee_.event, found.guarantee.event))
     if isinstance(budget, PureDP):
+        assert found.with_model  # one release, with the fit's event in it
+        assert found.guarantee.event.parts[0] == model.guarantee_.event
+        parts = Composition((found.guarantee.event,))
+        assert parts.zcdp() >= 0.999 * budget.epsilon**2 / 2.0  # not the sum of two parts' rhos
+        assert f"epsilon = {budget.epsilon:g} for each row" in found.price()
+        assert "together, as one release" in found.price()
         assert 0.999 * budget.epsilon < parts.pure() <= budget.epsilon
     elif isinstance(budget, ZCDP):
         assert 0.999 * budget.rho < parts.zcdp() <= budget.rho
@@ -250,9 +256,9 @@ def test_small_tables_get_a_larger_share_for_the_intervals() -> None:
     shares = []
     for rows, budget in ((x, 2.0), (np.tile(x, (100, 1)), 2.0), (x, 8.0), (x[:500], 4.0)):
         labels = np.resize(y, len(rows))
-        found = fit_with_intervals(LogisticRegression(), rows, labels, budget=budget)[1]
-        shares.append(1.0 - found.guarantee.budget.epsilon / budget)
-    np.testing.assert_allclose(shares, [0.7, 0.9, 0.7, 0.5], atol=1e-9)
+        fit, _ = fit_with_intervals(LogisticRegression(), rows, labels, budget=budget)
+        shares.append(fit.guarantee_.budget.epsilon / budget)
+    np.testing.assert_allclose(shares, [0.85, 0.9, 0.8, 0.65], atol=1e-9)
     with pytest.raises(InfeasibleBudget):
         fit_with_intervals(LogisticRegression(), x, y, budget=2.0, share=0.98)
 
@@ -264,7 +270,8 @@ def test_a_share_that_cannot_be_had_is_passed_over() -> None:
     with pytest.raises(InfeasibleBudget, match="Jacobian"):
         fit_with_intervals(model, x, y, budget=0.6, share=0.3)
     fit, found = fit_with_intervals(model, x, y, budget=0.6)
-    assert fit.guarantee_.budget.epsilon + found.guarantee.budget.epsilon == pytest.approx(0.6)
+    parts = found.guarantee.event.parts or (fit.guarantee_.event, found.guarantee.event)
+    assert sum(part.claim.facts()["epsilon"] for part in parts) == pytest.approx(0.6)
     with pytest.raises(InfeasibleBudget, match="Jacobian"):
         fit_with_intervals(model.set_params(regularization=1e-6), x, y, budget=0.6)
 

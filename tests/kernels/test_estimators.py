@@ -36,7 +36,7 @@ from privet.kernels import (
     Spectrum,
     SuppliedKernel,
 )
-from privet.kernels.kernel_classifier import KernelClassifier
+from privet.kernels.estimators import KernelClassifier
 from privet.ledger import Ledger
 from privet.models import Released
 from privet.randomness import source

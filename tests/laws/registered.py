@@ -19,6 +19,7 @@ from privet.losses import HuberHinge, HuberResidual, Logistic, Loss, Softmax
 from privet.mechanisms import MECHANISMS, RELEASES, Release, ReleaseDesign
 from privet.mechanisms.distinguishing import Space
 from privet.mechanisms.function import FunctionAnswers
+from privet.mechanisms.matrix_beside import FitLoss
 from privet.mechanisms.moments import column_moments
 from privet.mechanisms.projection import Stretch
 from privet.mechanisms.sparse_vector import SparseVectorAnswers
@@ -141,28 +142,29 @@ case(
 # -- noise with a shape of its own -----------------------------------------------------------------
 
 BLOCKS = Domain((Box(1, 0.6), OneHot(2, 0.5)))
+UNLIKE = Domain((Box(1, 0.6), OneHot(2, 0.05)))
 CODES = np.arange(N) % 3
 
 
 def shaped(loss: Loss, noise: str) -> Callable[..., Any]:
     """Objective perturbation with one law; rows of the domain."""
+    domain = UNLIKE if noise == "grouped" else BLOCKS
     return lambda budget, unit, seed: MECHANISMS["objective"](
-        loss, budget, unit, unit**2, noise, None, seed, BLOCKS.scaled(unit)
+        loss, budget, unit, unit**2, noise, None, seed, domain.scaled(unit)
     )
 
 
 def shaped_fit(made: Any, design: Any, source: Randomness, unit: float) -> tuple[Values, Times]:
     """A private minimizer on rows that are put into the domain."""
     codes = CODES % made.loss.classes
-    table = checked_rows(
-        unit * X, made.loss.targets(codes), norm_bound=unit, domain=BLOCKS.scaled(unit)
-    )
+    table = checked_rows(unit * X, made.loss.targets(codes), norm_bound=unit, domain=made.domain)
     return {"f": (made.perturb(table, design, source), -1.0)}, {}
 
 
 for _law, _loss, _power in (
     ("product", Logistic(), 0.0),
     ("hull", HuberHinge(), 0.0),
+    ("grouped", Logistic(), 0.0),
     ("matrix laplace", Softmax(3), 1.0),
     ("class product", Softmax(3), 0.0),
 ):
@@ -254,6 +256,20 @@ case(
     (N, M),
     matrices,
     (0.0,),
+)
+
+#: Of a fit that leaves something at the slopes that matrices need; no number has a unit.
+LEFT = FitLoss(a=0.5, q=0.4, claimed=1.0, off=1e-4)
+case(
+    "matrix beside a fit",
+    "matrix_beside_fit",
+    lambda budget, unit, seed: RELEASES["matrix_beside_fit"](  # type: ignore[call-arg]
+        RegularizedRisk(Logistic(), LAM * unit**2, unit), budget, seed, fit=LEFT
+    ),
+    (N, M),
+    matrices,
+    (0.0,),
+    (PURE,),
 )
 
 # -- selections and searches -----------------------------------------------------------------------

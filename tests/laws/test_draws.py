@@ -16,6 +16,7 @@ import pytest
 
 import privet
 from privet.grid import GRID_BITS
+from tests.laws.listed import names_all, names_the_same
 from tests.laws.releases import MODULES, RELEASES, Draw
 from tests.laws.watched import watching
 
@@ -27,6 +28,7 @@ READERS = {
     "randomness.py",
     "noise/laws.py",
     "noise/domain_noise.py",
+    "noise/grouped_noise.py",
     "noise/hull_points.py",
     "noise/matrix_noise.py",
     "exact_draws.py",
@@ -103,8 +105,8 @@ def test_the_draws_in_earnest_are_those_of_the_event(name: str) -> None:
 def test_every_file_of_mechanisms_is_at_work_in_a_release() -> None:
     """A new mechanism must be entered into the list of releases."""
     files = {path.stem for path in (HOUSE / "mechanisms").glob("*.py")} - {"__init__"}
-    assert set(MODULES) == files
-    assert set(MODULES.values()) <= set(RELEASES)
+    names_the_same(MODULES, files, "MODULES, tests/laws/releases/__init__.py")
+    names_all(RELEASES, MODULES.values(), "tests/laws/releases, by a run of that name")
 
 
 def test_words_are_read_by_sources_and_laws_alone() -> None:

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,9 @@ from scipy.optimize import minimize
 
 from privet.errors import DeclarationError
 from privet.losses import LOSSES, HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
+from privet.losses.second_moments import joint_bound, trace_bound
 from privet.losses.weighted import Weighted
+from tests.laws.listed import names_all
 from tests.strategies import EACH_LOSS, LOSS_CASES, Array, name_of, seeds
 
 every_loss = pytest.mark.parametrize("loss", LOSS_CASES, ids=name_of)
@@ -27,8 +30,15 @@ ROUNDING = 1.0 + 1e-12
 
 
 def test_the_cases_cover_the_registry() -> None:
-    assert set(LOSSES.values()) <= {type(loss) for loss in LOSS_CASES}
-    assert set(LOSSES.values()) <= {type(loss) for loss in EACH_LOSS}
+    names_all({type(loss).name for loss in LOSS_CASES}, LOSSES, "LOSS_CASES, tests/strategies.py")
+    names_all({type(loss).name for loss in EACH_LOSS}, LOSSES, "LOSSES, privet/audit/cases.py")
+
+
+@pytest.mark.parametrize("bound", [joint_bound, trace_bound], ids=["joint", "trace"])
+def test_every_loss_has_its_bounds_on_second_moments(bound: Any) -> None:
+    """Those behind intervals; a user's own loss has none, and its intervals are refused."""
+    where = "second_moments.py (joint_bound and trace_bound), its argument into matrix.proof.md"
+    names_all([kind.name for kind in bound.registry if issubclass(kind, Loss)], LOSSES, where)
 
 
 # -- derivatives -----------------------------------------------------------------------------------
@@ -85,7 +95,8 @@ def test_the_loss_is_convex_and_never_negative(loss: Loss, seed: int, t: float) 
     (one, y), (two, _) = draw(loss, seed), draw(loss, seed + 1)
     between = loss.value(t * one + (1.0 - t) * two, y)
     assert (between <= t * loss.value(one, y) + (1.0 - t) * loss.value(two, y) + 1e-12).all()
-    assert (between >= 0.0).all()
+    told = "rounding made a loss negative: take np.maximum(value, 0.0)"
+    assert (between >= 0.0).all(), told
 
 
 @every_loss

@@ -25,11 +25,20 @@ from privet.mechanisms import RELEASES, Design, Draw, Release, ReleaseDesign
 from privet.mechanisms.function import SLACK
 from privet.mechanisms.output import DISCRETE_SLACK
 from privet.mechanisms.shaped import SHAPED
-from privet.noise import NOISES, ClassHull, ClassLaplace, Exponential, Gumbel, Laplace
+from privet.noise import (
+    NOISES,
+    ClassHull,
+    ClassLaplace,
+    ConeLaplace,
+    Exponential,
+    Gumbel,
+    Laplace,
+)
 from privet.privacy import Budget
 from privet.privacy.curves import gaussian_delta, renyi_epsilon
 from privet.privacy.kinds import EVENTS
 from privet.privacy.stopping import StoppingCurve
+from tests.laws.listed import names_the_same
 from tests.laws.registered import CASES, EXACT, LAM, ROUNDS, M, N, Values
 from tests.laws.test_calibration import spent as fit_spent
 from tests.laws.watched import Change, Record, watching
@@ -92,17 +101,20 @@ def test_a_proof_that_an_event_names_is_there(name: str, budget: Budget) -> None
 
 def test_every_release_is_registered_under_the_name_of_its_events() -> None:
     made = {kind for kinds in classes().values() for kind in kinds}
-    assert made == set(RELEASES.values())
+    told = "RELEASES, privet/mechanisms/__init__.py"
+    names_the_same(RELEASES, {kind.name for kind in made}, told)
     assert all(RELEASES[kind.name] is kind for kind in made)
-    assert set(RELEASES) == set(EVENTS)
+    names_the_same(EVENTS, RELEASES, "the mechanisms of a kind in EVENTS, privet/privacy/kinds.py")
 
 
 def test_every_file_makes_a_release_or_is_a_part_of_one() -> None:
-    assert {name for name, kinds in classes().items() if not kinds} == HELPERS
+    helpers = {name for name, kinds in classes().items() if not kinds}
+    names_the_same(HELPERS, helpers, "HELPERS, or define a Release in the file")
 
 
 def test_every_release_has_a_case() -> None:
-    assert {case.release for case in CASES.values()} == set(RELEASES)
+    found = {case.release for case in CASES.values()}
+    names_the_same(found, RELEASES, "tests/laws/registered.py, by a case")
 
 
 @every_case
@@ -157,7 +169,7 @@ def test_the_release_is_the_same_in_other_units(name: str, budget: Budget, unit:
 def test_every_draw_is_of_a_law_that_is_tested() -> None:
     """Spherical laws in ``test_noise``, the others in ``tests/statistics`` and by their choices."""
     known = {*NOISES, *SHAPED, Laplace.kind, Exponential.kind, Gumbel.kind, "ball"}
-    known |= {ClassLaplace.kind, ClassHull.kind}
+    known |= {ClassLaplace.kind, ClassHull.kind, ConeLaplace.kind}
     assert {
         draw.kind for name, budget in EACH for draw in CASES[name].design(budget).draws
     } <= known
@@ -255,7 +267,7 @@ def spent(design: ReleaseDesign, release: Release, budget: Budget, less: float =
             return additive(budget, draws[0], s / scales[0], 0, len(draws))
         case "means":
             return s / scales[0] / budget.amount
-        case "matrix" | "projection" | "statistics":
+        case "matrix" | "matrix_beside_fit" | "projection" | "statistics":
             numbers = draws[0].dimension * draws[0].count
             return additive(budget, draws[0], s / scales[0], numbers)
         case "gradient":

@@ -12,7 +12,7 @@ from functools import reduce
 
 import pytest
 
-from privet.losses import LOSSES, Loss
+from privet.losses import Loss
 from privet.mechanisms import MECHANISMS, Design
 from privet.privacy import Budget
 from privet.rows import checked_rows
@@ -100,7 +100,3 @@ def test_the_release_is_the_same_in_other_units(
         risk = designs[0].risk
         least /= designs[0].n * (risk.regularization + risk.row_curvature)
     assert distance(designs[0]) < 1e-3 * least
-
-
-def test_the_cases_cover_the_registry() -> None:
-    assert {type(loss).name for loss in EACH_LOSS} >= set(LOSSES)

@@ -20,11 +20,12 @@ import pytest
 
 from privet import Ledger, PureDP
 from privet.errors import BudgetExceeded, LedgerError
+from privet.ledger import place as places
 from privet.ledger.beside import Beside
 from privet.ledger.entry import Entry
 from privet.ledger.memory import FOLDER, own_heads
 from privet.ledger.sqlite import SqliteStore
-from privet.ledger.statx import is_mounted
+from privet.ledger.statx import birth, is_mounted
 from privet.privacy.guarantee import Receipt
 from tests.strategies import pure_event
 
@@ -66,6 +67,36 @@ def test_a_symbolic_link_is_the_same_ledger(people: Ledger, tmp_path: Path) -> N
     (tmp_path / "link.db").symlink_to(people.path)
     last_unit(at(tmp_path / "link.db"))
     with pytest.raises(BudgetExceeded):
+        last_unit(people)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "refused"),
+    [
+        ("ext4", "rw", False),
+        ("nfs4", "rw,hard", False),
+        ("nfs", "rw,nolock", True),
+        ("cifs", "rw,nobrl", True),
+        ("fuse.sshfs", "rw", True),
+        ("virtiofs", "rw", True),
+        ("9p", "rw,trans=virtio", True),
+    ],
+)
+def test_a_file_system_that_keeps_its_locks_to_one_machine_is_refused(
+    people: Ledger,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    options: str,
+    refused: bool,
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"36 35 0:1 / {people.path.parent} {options} - {kind} there {options}\n")
+    monkeypatch.setattr(places, "MOUNTS", mounts)
+    if not refused:
+        last_unit(people)
+        return
+    with pytest.raises(LedgerError, match="whose locks other machines do not see"):
         last_unit(people)
 
 
@@ -288,6 +319,27 @@ def test_a_roll_back_with_the_clock_set_back_is_refused(
     for attempt in (lambda: last_unit(people), people.verify, lambda: people.verify(kept)):
         with pytest.raises(LedgerError, match="rolled back"):
             attempt()
+
+
+def test_a_roll_back_to_before_a_ledger_was_taken_over_is_refused(people: Ledger) -> None:
+    """Whoever remembers the new identity must not forget it with the old one."""
+    if birth(people.path) is None:
+        pytest.skip("this file system does not say when a file was made")
+    before = {path.name: path.read_bytes() for path in people.path.parent.iterdir()}
+    people.adopt("to be sure")
+    kept = last_unit(people)
+    with_its_heads(people, before)
+    assert people.remaining("people") == 0.5
+    for attempt in (lambda: last_unit(people), people.verify, lambda: people.verify(kept)):
+        with pytest.raises(LedgerError, match="rolled back"):
+            attempt()
+    # taken over once more, it is not what it was after the first time either
+    first = {path.name: path.read_bytes() for path in people.path.parent.iterdir()}
+    people.adopt("it was put back on purpose")
+    last_unit(people)
+    with_its_heads(people, first)
+    with pytest.raises(LedgerError, match="rolled back"):
+        last_unit(people)
 
 
 def test_what_no_program_can_know_is_found_by_a_receipt(

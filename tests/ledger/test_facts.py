@@ -97,6 +97,8 @@ def made(postgres_server: str) -> tuple[Logins, list[str]]:
         'ALTER TABLE @.privet_entries ALTER body TYPE TEXT COLLATE "POSIX"',
         "ALTER TABLE @.privet_answers ALTER number TYPE NUMERIC",
         "ALTER TABLE @.privet_entries SET (autovacuum_enabled = false)",
+        "ALTER TABLE @.privet_entries SET (toast.autovacuum_enabled = false)",
+        "ALTER TABLE @.privet_entries ALTER body SET STORAGE PLAIN",  # in which no long event fits
         "ALTER TABLE @.privet_entries REPLICA IDENTITY FULL",
         "CREATE INDEX z ON @.privet_entries (body)",
         "DROP INDEX @.privet_entries_by_dataset",

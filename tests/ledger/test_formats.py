@@ -11,6 +11,7 @@ import pytest
 from privet import Ledger, PureDP
 from privet.errors import LedgerError
 from privet.ledger.entry import GENESIS
+from privet.ledger.statx import birth
 from privet.ledger.store import FIRST_FORMAT, FORMAT, SECOND_FORMAT
 from tests.reference import ledger_format_1, ledger_format_2
 from tests.strategies import pure_event
@@ -170,3 +171,21 @@ def test_migration_gives_an_identity(second: Ledger) -> None:
 
 
 KINDS = ["reserve", "settle"]
+
+
+def test_a_ledger_that_was_put_back_is_not_brought_up_to_date_again(old: Ledger) -> None:
+    """Else what was charged since the first time would be given back."""
+    before = old.path.read_bytes()
+    old.migrate()
+    old.reserve("patients", pure_event(0.5))
+    heads = Path(f"{old.path}-head")
+    told = birth(old.path) is not None  # some file systems do not say which file it is
+    for forgotten in (False, True)[: 1 + told]:  # in the same file; its heads are gone, too
+        old.path.write_bytes(before)
+        if forgotten:
+            heads.unlink()
+        with pytest.raises(LedgerError, match=r"rolled back.*copy the file"):
+            old.migrate()
+        assert old.path.read_bytes() == before
+    shutil.copy(old.path, old.path.with_name("copy.db"))
+    assert Ledger(f"sqlite:///{old.path.with_name('copy.db')}").migrate() == FIRST_FORMAT

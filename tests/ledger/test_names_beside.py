@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from privet import Ledger, LogisticRegression, PureDP
+from privet._files import refuse_ledgers_place
 from privet.errors import DeclarationError, LedgerError
 from tests.strategies import pure_event
 
@@ -128,3 +129,26 @@ def test_an_index_that_a_kill_left_half_made_is_no_stranger(sqlite_url: str, siz
     Path(f"{ledger.path}-shm").write_bytes(bytes(size))
     ledger.settle(ledger.reserve("people", pure_event(0.5)))
     assert ledger.remaining("people") == 0.5
+
+
+@pytest.mark.parametrize("end", ["-journal", "-wal", "-shm", "-head"])
+def test_a_ledger_is_not_begun_under_the_name_of_a_part_of_another(
+    sqlite_url: str, end: str
+) -> None:
+    """The other could not be charged any more, or its next charge overwrote this one."""
+    ledger = Ledger(sqlite_url)
+    ledger.open("people", PureDP(1.0))
+    part = Path(f"{ledger.path}{end}")
+    content = part.read_bytes() if part.exists() else None
+    with pytest.raises(LedgerError, match=r"not called|cannot be opened"):
+        ledger_at(part).open("people", PureDP(1.0))
+    assert (part.read_bytes() if part.exists() else None) == content
+    ledger.reserve("people", pure_event(0.5))
+
+
+def test_what_is_remembered_of_answers_is_not_replaced(sqlite_url: str) -> None:
+    ledger = Ledger(sqlite_url)
+    ledger.open("people", PureDP(1.0))
+    with pytest.raises(DeclarationError, match="a file of a ledger"):
+        refuse_ledgers_place(f"{ledger.path}-answers-0123456789abcdef")
+    refuse_ledgers_place(f"{ledger.path}-answers-of-mine")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -242,3 +243,20 @@ def test_a_probe_of_locks_that_is_killed_leaves_no_file(
     monkeypatch.setattr(place, "_KNOWN", {})
     with pytest.raises(LedgerError, match="locks do nothing"):
         Ledger(f"sqlite:///{tmp_path}/budget.db").reserve("people", pure_event(0.5))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of files")
+def test_a_new_ledger_is_for_its_owner_alone(sqlite_url: str) -> None:
+    """Whoever may read it can hold a lock, for which all charges wait in vain."""
+    before = os.umask(0)
+    try:
+        ledger = Ledger(sqlite_url)
+        ledger.open("people", PureDP(1.0))
+        ledger.reserve("people", pure_event(0.5))
+        kept = sqlite3.connect(ledger.path)  # so that the log and its index stay
+        kept.execute("SELECT count(*) FROM entries").fetchall()
+        for end in ("", "-wal", "-shm", "-head"):
+            assert os.stat(f"{ledger.path}{end}").st_mode & 0o777 == 0o600, end
+        kept.close()
+    finally:
+        os.umask(before)

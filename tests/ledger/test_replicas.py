@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -156,3 +159,25 @@ def test_a_charge_that_no_synchronous_replica_has_confirmed_is_not_granted() -> 
             with pytest.raises(LedgerError, match=r"which stays.*Nothing was released"):
                 charged.result()
         assert ledger.remaining("people") == 0.75
+
+
+def test_a_server_put_back_to_before_it_was_taken_over_is_noticed(tmp_path: Path) -> None:
+    """It bears its old identity, under which nobody remembers what was spent since."""
+    with postgres.running() as server:
+        ledger = Ledger(postgres.fresh(server.url, "ledger"))
+        ledger.open("people", PureDP(1.0))
+        ledger.reserve("people", pure_event(0.25))
+        server.crash()
+        subprocess.run(["cp", "-a", server.data, tmp_path / "kept"], check=True)
+        server.start()
+        ledger.adopt()
+        ledger.reserve("people", pure_event(0.75))
+        server.crash()
+        shutil.rmtree(server.data)
+        subprocess.run(["cp", "-a", tmp_path / "kept", server.data], check=True)
+        server.start()
+        assert ledger.remaining("people") == 0.75
+        with pytest.raises(LedgerError, match="rolled back"):
+            ledger.reserve("people", pure_event(0.75))
+        ledger.adopt()
+        ledger.reserve("people", pure_event(0.75))

@@ -1,8 +1,7 @@
-"""Losses of users: true ones, and ones whose declarations are wrong on purpose."""
+"""Losses of users, with true declarations unless others are asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,151 +70,39 @@ def one_direction(**wrong: Any) -> ConvexLoss:
     return ConvexLoss("difference", **{**parts, **wrong})
 
 
+def softmax(**wrong: Any) -> ConvexLoss:
+    """Three scores and a class; the largest gradient is sqrt2, the largest curvature 1/2."""
+
+    def own(t: Array) -> NDArray[np.bool_]:
+        return np.asarray(np.clip((3 * t).astype(int), 0, 2)[:, None] == np.arange(3))
+
+    def shares(z: Array) -> Array:
+        found = np.exp(z - z.max(axis=1)[:, None])
+        return np.asarray(found / found.sum(axis=1)[:, None])
+
+    def value(z: Array, t: Array) -> Array:
+        top = z.max(axis=1)
+        return np.asarray(top + np.log(np.exp(z - top[:, None]).sum(axis=1)) - z[own(t)])
+
+    parts: dict[str, Any] = {
+        "value": value,
+        "gradient": lambda z, t: shares(z) - own(t),
+        "hessian": lambda z, t: (
+            shares(z)[:, :, None] * np.eye(3) - shares(z)[:, :, None] * shares(z)[:, None, :]
+        ),
+        "gradient_bound": 2**0.5,
+        "curvature_bound": 0.5,
+        "scores": 3,
+        "rank": 2,
+    }
+    return ConvexLoss("softmax", **{**parts, **wrong})
+
+
 TRUE: dict[str, ConvexLoss] = {
     "pseudo-Huber": pseudo_huber(),
     "narrow knee": huber(1e-3),
     "wide knee": huber(50.0),
     "two scores": two_scores(),
     "rank one of two": one_direction(),
-}
-
-
-class Counter:
-    """A function whose answers change from call to call."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def __call__(self, z: Array, t: Array) -> Array:
-        self.calls += 1
-        return np.sqrt(1 + (z - t) ** 2) - 1 + 1e-3 * self.calls
-
-
-def residual(function: Callable[[Array], Array]) -> Callable[[Array, Array], Array]:
-    """A function of the residual."""
-    return lambda z, t: function(z - t)
-
-
-#: What is wrong, the loss, and what the refusal says. Targets are in [0, 1].
-WRONG: dict[str, tuple[ConvexLoss, str]] = {
-    "a gradient bound that is far too small": (pseudo_huber(gradient_bound=0.5), "gradient has"),
-    "a gradient bound that is nearly right": (pseudo_huber(gradient_bound=0.99999), "gradient has"),
-    "least squares have no gradient bound": (
-        pseudo_huber(
-            value=residual(lambda r: r**2 / 2),
-            gradient=residual(lambda r: r),
-            hessian=residual(np.ones_like),
-            gradient_bound=1000.0,
-        ),
-        "gradient has norm",
-    ),
-    "steep for the largest targets alone": (
-        pseudo_huber(
-            value=lambda z, t: (1 + (t > 0.97)) * (np.sqrt(1 + (z - t) ** 2) - 1),
-            gradient=lambda z, t: (1 + (t > 0.97)) * (z - t) / np.sqrt(1 + (z - t) ** 2),
-            hessian=lambda z, t: (1 + (t > 0.97)) * (1 + (z - t) ** 2) ** -1.5,
-            curvature_bound=2.0,
-        ),
-        "gradient has norm 2",
-    ),
-    "a difference below that of opposite rows": (pseudo_huber(difference_bound=1.0), "opposite"),
-    "a curvature bound that is too small": (pseudo_huber(curvature_bound=0.5), "curvature"),
-    "a curvature that the Hessian hides": (
-        pseudo_huber(
-            hessian=residual(lambda r: np.minimum((1 + r**2) ** -1.5, 0.9)), curvature_bound=0.9
-        ),
-        "faster than curvature_bound",
-    ),
-    "a knee that is a thousand times steeper": (huber(1e-3, curvature_bound=1.0), "curvature"),
-    "a steep knee that the Hessian hides": (
-        huber(1e-3, curvature_bound=1.0, hessian=residual(lambda r: 1.0 * (abs(r) <= 0.5))),
-        "faster than curvature_bound",
-    ),
-    "the absolute value": (
-        pseudo_huber(
-            value=residual(np.abs), gradient=residual(np.sign), hessian=residual(np.zeros_like)
-        ),
-        "jumps",
-    ),
-    "a small jump of the gradient": (
-        pseudo_huber(
-            value=lambda z, t: np.sqrt(1 + (z - t) ** 2) - 1 + 0.01 * np.maximum(z - 1.2345678, 0),
-            gradient=lambda z, t: (z - t) / np.sqrt(1 + (z - t) ** 2) + 0.01 * (z > 1.2345678),
-            gradient_bound=1.01,
-        ),
-        "jumps",
-    ),
-    "a loss that flattens out": (
-        pseudo_huber(
-            value=residual(lambda r: 1 - np.exp(-(r**2) / 2)),
-            gradient=residual(lambda r: r * np.exp(-(r**2) / 2)),
-            hessian=residual(lambda r: (1 - r**2) * np.exp(-(r**2) / 2)),
-        ),
-        "not convex",
-    ),
-    "a loss that flattens out, with a Hessian that hides it": (
-        pseudo_huber(
-            value=residual(lambda r: np.log1p(r**2) / 2),
-            gradient=residual(lambda r: r / (1 + r**2)),
-            hessian=residual(lambda r: np.maximum(1 - r**2, 0) / (1 + r**2) ** 2),
-        ),
-        "not convex",
-    ),
-    "a gradient of the other sign": (
-        pseudo_huber(gradient=residual(lambda r: -r / np.sqrt(1 + r**2))),
-        "not convex",
-    ),
-    "a gradient of another function": (
-        pseudo_huber(value=residual(lambda r: 2 * np.sqrt(1 + r**2) - 2)),
-        "not the derivative of the value",
-    ),
-    "no Hessian": (pseudo_huber(hessian=residual(np.zeros_like)), "derivative of the gradient"),
-    "half of the Hessian": (
-        pseudo_huber(hessian=residual(lambda r: 0.5 * (1 + r**2) ** -1.5)),
-        "derivative of the gradient",
-    ),
-    "an overflow far out": (
-        pseudo_huber(
-            value=lambda z, t: np.log(1 + np.exp(z)) - t * z,
-            gradient=lambda z, t: np.exp(z) / (1 + np.exp(z)) - t,
-            hessian=lambda z, t: np.exp(z) / (1 + np.exp(z)) ** 2,
-        ),
-        "not a finite number",
-    ),
-    "no number for the target zero": (
-        pseudo_huber(
-            value=lambda z, t: np.sqrt(1 + (z - t) ** 2) - 1 + np.log(t),
-        ),
-        "not a finite number",
-    ),
-    "rank two where one is declared": (two_scores(rank=1), "rank above"),
-    "a rank that the Hessian hides": (
-        two_scores(
-            rank=1,
-            hessian=lambda z, t: (
-                ((1 + (z - t[:, None]) ** 2) ** -1.5)[:, :, None] * np.diag([1.0, 0.0])[None]
-            ),
-        ),
-        "derivative of the gradient",
-    ),
-    "the curvature of a sum of scores": (one_direction(curvature_bound=1.0), "curvature"),
-    "the gradient of two scores": (two_scores(gradient_bound=1.0), "gradient has norm"),
-    "a Hessian that is not symmetric": (
-        two_scores(hessian=lambda z, t: np.tile([[1.0, 0.5], [0.0, 1.0]], (len(t), 1, 1))),
-        "not symmetric",
-    ),
-    "a row that looks at its neighbors": (
-        pseudo_huber(
-            gradient=lambda z, t: (z - z.mean() - t) / np.sqrt(1 + (z - z.mean() - t) ** 2)
-        ),
-        "rows beside it",
-    ),
-    "answers that change": (pseudo_huber(value=Counter()), "from call to call"),
-    "a gradient that cancels its digits away": (
-        pseudo_huber(
-            gradient=residual(lambda r: ((r + 1e9) - 1e9) / np.sqrt(1 + ((r + 1e9) - 1e9) ** 2))
-        ),
-        "is not what is declared",
-    ),
-    "one number for all rows": (pseudo_huber(value=lambda z, t: 1.0), "must have shape"),
+    "softmax": softmax(),
 }

@@ -11,7 +11,8 @@ from privet import ConvexLoss, PrivateERM
 from privet.errors import DeclarationError
 from privet.losses import LOSSES, Loss, OwnLoss
 from privet.losses.loss_attack import attack
-from tests.losses.own import TRUE, WRONG, pseudo_huber
+from tests.losses.own import TRUE, pseudo_huber
+from tests.losses.wrong_losses import WRONG
 from tests.strategies import EACH_LOSS, LOSS_CASES, Array, name_of
 
 #: Losses of the library with what a user would declare of them; class weights have no own formula.
@@ -54,7 +55,7 @@ def test_a_wrong_declaration_is_caught(name: str) -> None:
 
 
 def test_there_are_at_least_twenty() -> None:
-    assert len(WRONG) >= 20
+    assert len(WRONG) >= 46
 
 
 @pytest.mark.parametrize("name", TRUE)
@@ -85,23 +86,52 @@ def test_the_refusal_names_the_score_and_costs_nothing() -> None:
     assert not hasattr(model, "coef_")
 
 
-def test_what_the_attack_missed_ends_the_fit() -> None:
-    """A gradient that breaks its bound on the rows alone: nothing is released."""
-    odd = 0.123456789
+ODD = 0.123456789
 
-    def gradient(z: Array, t: Array) -> Array:
-        return (z - t) / np.sqrt(1 + (z - t) ** 2) + 50.0 * (t == odd)
 
-    model = PrivateERM(loss=pseudo_huber(gradient=gradient), target_bounds=(0, 1))
-    with pytest.raises(DeclarationError, match="left its declared gradient_bound"):
-        model.fit(np.zeros((50, 2)), np.full(50, odd))
+def slope(r: Array) -> Array:
+    return np.asarray(r / np.sqrt(1 + r**2))
+
+
+def bend(r: Array) -> Array:
+    return np.asarray((1 + r**2) ** -1.5)
+
+
+def lost(z: Array, t: Array) -> Array:
+    if (t == ODD).any():
+        raise ValueError(f"no number for {t[0]}")
+    return slope(z - t)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"gradient": lambda z, t: slope(z - t) + 50.0 * (t == ODD)}, "left its .* gradient_bound"),
+        ({"gradient": lambda z, t: slope(z - t) * (1e300 if t[0] == ODD else 1)}, "gradient_bound"),
+        ({"gradient": lambda z, t: slope(z - t) + (np.nan if t[0] == ODD else 0)}, "gradient_b"),
+        ({"hessian": lambda z, t: bend(z - t) * (1 + 50 * (t == ODD))}, "left its .* curvature_b"),
+        ({"hessian": lambda z, t: bend(z - t) * (1 - 2 * (t == ODD))}, "left its .* curvature_b"),
+        ({"gradient": lost}, "raised ValueError"),
+    ],
+)
+def test_what_the_attack_missed_ends_the_fit(wrong: dict[str, Any], told: str) -> None:
+    """What is wrong for the rows alone: nothing is released, and no row is quoted."""
+    model = PrivateERM(loss=pseudo_huber(**wrong), target_bounds=(0, 1))
+    with pytest.raises(DeclarationError, match=told) as refusal:
+        model.fit(np.zeros((50, 2)), np.full(50, ODD))
     assert not hasattr(model, "coef_")
+    assert "0.123" not in str(refusal.value)
+    assert refusal.value.__cause__ is None
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
         ({"gradient_bound": 0.0}, "gradient_bound"),
+        ({"gradient_bound": 1e300}, "gradient_bound must be between"),
+        ({"curvature_bound": 1e-300}, "curvature_bound must be between"),
+        ({"largest_constant": 10**400}, "largest_constant must be between"),
+        ({"scores": 10**9}, "scores is at most"),
         ({"curvature_bound": np.inf}, "curvature_bound"),
         ({"scores": 2, "rank": 3}, "rank is at most"),
         ({"link": "log"}, "link must be"),

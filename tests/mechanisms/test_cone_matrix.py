@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.audit.matrix_replay import worst_matrix_replay
+from privet.audit.measure_replay import worst_matrix_replay
 from privet.losses import HuberHinge, Logistic, Loss, SmoothHinge, Softmax
 from privet.losses.second_moments import trace_bound
 from privet.mechanisms.matrix import SecondMoments

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import chi2, gamma
 
-from privet.audit.matrix_replay import declared_matrix_distance, worst_matrix_replay
+from privet.audit.measure_replay import declared_matrix_distance, worst_matrix_replay
 from privet.losses import HuberHinge, JointHuber, Logistic, Loss, OwnLoss, SmoothHinge, Softmax
 from privet.losses.second_moments import joint_bound
 from privet.mechanisms.matrix import SecondMoments, pair

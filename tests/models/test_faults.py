@@ -20,6 +20,7 @@ from privet import (
     ApproxDP,
     LargeMarginGaussian,
     Ledger,
+    LinearSVC,
     LogisticRegression,
     PureDP,
     confidence_intervals,
@@ -37,6 +38,9 @@ from privet.errors import (
 from privet.mechanisms import objective
 from privet.minimize import minimize
 from privet.models.classifier import PrivateLinearClassifier
+from privet.models.inputs import held
+from privet.rows import arrays
+from privet.rows.ball import in_ball
 from tests.models.tables import MODEL_CLASSES, two_classes
 
 
@@ -453,3 +457,33 @@ def test_classes_of_two_kinds_are_refused_uncharged(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match="one kind"):
         model.fit(np.zeros((40, 2)), labels)
     assert ledger.remaining("people") == 1.0
+
+
+@pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
+def test_a_mapped_file_that_changes_under_a_fit_changes_nothing(
+    kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be read in every pass, and a row could grow after it was clipped."""
+    x, y = two_classes()
+    np.save(tmp_path / "x.npy", x)
+
+    def then_changed(*given: Any, **named: Any) -> Any:
+        found = in_ball(*given, **named)
+        np.load(tmp_path / "x.npy", mmap_mode="r+")[0] = 1e6
+        return found
+
+    expected = kind(budget=4.0, insecure_seed=1).fit(x, y).coef_
+    monkeypatch.setattr(arrays, "in_ball", then_changed)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    seen = kind(budget=4.0, insecure_seed=1).fit(mapped, y).coef_
+    assert mapped[0, 0] == 1e6
+    np.testing.assert_array_equal(seen, expected)
+
+
+def test_numbers_in_memory_are_not_copied() -> None:
+    x = np.zeros((6, 2))
+    for mine in (x, x[1:], x.T, sp.csr_array(x + 1.0), sp.csr_array(x + 1.0)[2:]):
+        assert held(mine) is mine
+    for shared in (np.frombuffer(bytes(48)), np.ndarray(6, buffer=bytearray(48))):
+        assert held(shared) is not shared
+        assert held(shared).base is None

@@ -233,7 +233,11 @@ def test_standardized_sparse_and_in_a_pipeline(kind: Any) -> None:
 
 @every
 @pytest.mark.parametrize(
-    "bounds", [None, (0,), (1, 1), (2, 1), (0, np.nan), ("0", "1"), (0, np.inf), 5]
+    "bounds",
+    [
+        *(None, (0,), (1, 1), (2, 1), (0, np.nan), ("0", "1"), (0, np.inf), 5, (False, True)),
+        *((0, 10**400), (-(10**400), 0), b"ab", {0: 1, 1: 2}, {0, 1}),
+    ],
 )
 def test_bounds_must_be_an_interval(kind: Any, bounds: Any) -> None:
     x, y = people(50)
@@ -260,6 +264,13 @@ def test_what_is_refused(kind: Any) -> None:
 def test_bounds_whose_half_is_no_normal_number_are_refused(bounds: tuple[float, float]) -> None:
     with pytest.raises(DeclarationError, match="too close together"):
         HuberRegressor(1.0, target_bounds=bounds).fit(np.zeros((50, 1)), np.zeros(50))
+
+
+def test_a_regularization_that_leaves_noise_alone_is_refused() -> None:
+    declared: dict[str, Any] = {"target_bounds": (0, 1), "mechanism": "output"}
+    with pytest.raises(DeclarationError, match="leaves nothing but noise"):
+        HuberRegressor(1.0, regularization=1e-300, **declared).planned(50, 1)
+    assert HuberRegressor(1.0, regularization=1e-20, **declared).planned(50, 1).event.scale > 1e15
 
 
 @pytest.mark.parametrize("knee", [1e-320, 1e-9, 1e9, 1e300])

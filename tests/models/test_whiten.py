@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from privet import (
     ZCDP,
     ApproxDP,
+    Box,
     Categorical,
     Label,
     LargeMarginGaussian,
@@ -30,6 +31,7 @@ from privet import (
 from privet.errors import DeclarationError
 from privet.kernels import KernelSVC
 from privet.mechanisms.moments import PrivateMean, second_moments
+from privet.models import preparation
 from privet.models.whiten import (
     CONSTANT,
     SphereRows,
@@ -236,3 +238,22 @@ def test_a_table_with_a_schema_chooses_by_the_public_rule(
     assert arrays.coef_.shape == (1, 3)
     left = LogisticRegression(budget, standardize=None)
     assert fit_table(left, schema, table).standardize is None
+
+
+@pytest.mark.parametrize(
+    ("budget", "mechanism", "noise", "expected"),
+    [
+        (ApproxDP(0.1, 1e-6), "auto", 0.06, "unit"),
+        (ApproxDP(0.1, 1e-6), "auto", 0.001, None),  # the exact minimum: nothing is clipped
+        (ApproxDP(0.1, 1e-6), "objective", 0.06, None),
+        (PureDP(0.1), "auto", 0.06, None),
+    ],
+    ids=str,
+)
+def test_rows_as_they_are_must_be_better_than_clipped_gradients(
+    budget: Any, mechanism: Any, noise: float, expected: Any, monkeypatch: Any
+) -> None:
+    found = {"unit": noise * 1000, None: 0.9 * noise * 1000}
+    monkeypatch.setattr(preparation, "effects_of_noise", lambda *_: dict(found))
+    model = LogisticRegression(budget, classes=[0, 1], mechanism=mechanism, domain=Box(3, 0.5))
+    assert preparation.preparation_for(model, 1000, 3) == expected

@@ -34,7 +34,7 @@ from privet.mechanisms.gradient import GradientDescent
 from privet.mechanisms.laplace_rate import exact_rate
 from privet.mechanisms.trainer import ReleasedVector
 from privet.minimize import minimize
-from privet.noise import NOISES, Product, SphericalLaplace
+from privet.noise import NOISES, Grouped, Product, SphericalLaplace
 from privet.privacy import ZCDP, PureDP
 from privet.randomness import InsecureSeed, Randomness
 from privet.rows import ArrayRows, Block, Rows, checked_rows
@@ -260,6 +260,34 @@ class WrongRadius(ObjectivePerturbation):
         return replace(design, main=main)
 
 
+@dataclass(frozen=True)
+class WholeShares(Grouped):
+    """Draws each group as if the whole gauge were its own."""
+
+    def from_words(self, randomness: Randomness, k: int) -> Array:
+        """Every group at the scale itself."""
+        out = super().from_words(randomness, k)
+        for group in self.groups:
+            out[:, group.columns] *= group.share
+        return out
+
+    def log_density(self, b: Array) -> Array:
+        """The sum of the groups' gauges."""
+        parts = [group.law.gauge(b[..., group.columns]) for group in self.groups]
+        return np.asarray(-np.sum(parts, axis=0) / self.scale)
+
+
+class ForgottenShares(ObjectivePerturbation):
+    """Gives every group of blocks the noise of the whole budget."""
+
+    def design_with(self, kind: str, n: int, m: int) -> Design:
+        """The design with the wrong law behind the right numbers."""
+        design = super().design_with(kind, n, m)
+        assert isinstance(design.main, Grouped)
+        main = WholeShares(design.main.scale, design.main.dimension, design.main.domain)
+        return replace(design, main=main)
+
+
 def rows_outside(x: Any, targets: Targets, *, norm_bound: float, domain: Any) -> Rows:
     """Rows within the norm bound, but not put into the domain that the noise has the shape of."""
     del domain
@@ -291,6 +319,7 @@ class Planted:
 _ONE = PureDP(1.0)
 _ROOT = ZCDP(0.5)
 _NUMBERS = Domain((Box(2, 0.6),))
+_UNLIKE = Domain((Box(1, 0.5), OneHot(2, 0.05)))
 _GROUPS = Domain((Box(1, 0.5), OneHot(2, 0.5), OneHot(1, 0.5)))
 _BUGS = (
     Planted(
@@ -358,6 +387,11 @@ _BUGS = (
         "wrong radius",
         "The radius of domain-shaped noise has shape dim instead of dim + 1.",
         WrongRadius(Logistic(), _ONE, 1.0, noise="product", domain=_NUMBERS),
+    ),
+    Planted(
+        "shares forgotten",
+        "Every group of blocks has the noise of the whole budget.",
+        ForgottenShares(Logistic(), _ONE, 1.0, noise="grouped", domain=_UNLIKE),
     ),
     Planted(
         "row outside the domain",

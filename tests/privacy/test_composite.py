@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from privet.errors import DeclarationError
 from privet.losses import Logistic
-from privet.mechanisms import MECHANISMS
+from privet.mechanisms import MECHANISMS, ObjectivePerturbation
+from privet.mechanisms.matrix_beside import MomentsBesideFit, fit_loss
 from privet.privacy import ZCDP, ApproxDP, Budget, Composition, Event, PureDP, event_from_json
 from privet.privacy.compose import costs, together, units
+from privet.privacy.curves import PureCurve
 
 WHOLES = [PureDP(1.0), PureDP(0.3), ZCDP(0.125), ApproxDP(1.0, 1e-6), ApproxDP(0.1, 1e-9)]
 
@@ -82,3 +84,31 @@ def test_a_part_that_is_not_private_voids_the_whole() -> None:
 def test_odd_shares_are_refused(shares: list[float]) -> None:
     with pytest.raises(DeclarationError, match="shares"):
         PureDP(1.0).split(shares)
+
+
+def beside() -> list[Event]:
+    """A fit and what it left: two parts of one pure release."""
+    fit = ObjectivePerturbation(Logistic(), PureDP(0.75)).design(500, 4)
+    losses = fit_loss(fit)
+    matrices = MomentsBesideFit(fit.risk, PureDP(0.25), fit=losses).design(500, 4)
+    return [fit.event, matrices.event]
+
+
+def test_parts_that_prove_nothing_alone_are_one_pure_loss() -> None:
+    """The sum of the parts' rhos would be (9/16 + 1/16)/2, which the two do not keep."""
+    event = together(beside(), PureDP(1.0), "fit with intervals")
+    assert [curve.kind for curve in event.curves] == ["pure"]
+    assert event.pure() == 1.0
+    assert event.zcdp() == pytest.approx(0.5)
+    assert event.renyi(2.0) == pytest.approx(PureCurve(1.0).renyi(2.0))
+    assert event_from_json(event.to_json()) == event
+
+
+def test_parts_that_prove_nothing_alone_have_no_other_claim() -> None:
+    for claim in (ZCDP(1.0), ApproxDP(2.0, 1e-6)):
+        with pytest.raises(DeclarationError, match="alone"):
+            together(beside(), claim, "fit with intervals")
+    record = together(beside(), PureDP(1.0), "fit with intervals").to_json()
+    record["curves"] = [curve for part in record["parts"] for curve in part["curves"]]
+    with pytest.raises(DeclarationError, match="curves"):
+        event_from_json(record)

@@ -1,14 +1,17 @@
 """Numbers that every release published with a seed, kept so that a rebuilt house can be held to it.
 
-    python -m tests.reference.seeded_releases        writes seeded_releases.json again
+    python -m tests.reference.seeded_releases              adds the numbers of new releases
+    python -m tests.reference.seeded_releases NAME ...     computes those of these again
 
-They are written again only where a change of the noise, the bounds or the arithmetic is wanted, and
-then the changelog says so under *Guarantees*.
+They are computed again only where a change of the noise, the bounds or the arithmetic is wanted,
+and then the changelog says so under *Guarantees*.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +47,18 @@ def worst(found: Any, expected: Any) -> float:
     return float(np.abs(one - two).max(initial=0.0)) / step
 
 
+def renewed(again: Collection[str]) -> dict[str, dict[str, Any]]:
+    """The kept numbers, with those of new releases and of the ones to compute ``again``."""
+    known = kept()
+    assert set(again) <= set(RELEASES), f"no such releases: {sorted(set(again) - set(RELEASES))}"
+    return {
+        name: known[name] if name in known and name not in again else numbers(name)
+        for name in RELEASES
+    }
+
+
 if __name__ == "__main__":
-    found = {name: numbers(name) for name in RELEASES}
+    found = renewed(sys.argv[1:])
     lines = [f"{json.dumps(name)}: {json.dumps(found[name])}" for name in found]
     text = "{\n" + ",\n".join(lines) + "\n}"
     KEPT.write_text(text + "\n", encoding="utf-8")

@@ -5,11 +5,19 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from typing import Any
 
+import numpy as np
 import pytest
 
-from privet import ZCDP, LogisticRegression, confidence_intervals
+from privet import (
+    ZCDP,
+    LinearRegression,
+    LogisticRegression,
+    confidence_intervals,
+    fit_with_intervals,
+)
 from privet.errors import DataError
 from privet.report import render
+from privet.report.pictures import axes_of
 from tests.inference.tables import fitted, table
 
 
@@ -59,3 +67,21 @@ def test_seeded_intervals_carry_the_alarm() -> None:
     page = render(model, intervals=confidence_intervals(model, x, y, budget=ZCDP(0.1)))
     section = page.split("Confidence intervals")[1]
     assert "Not private" in section
+
+
+def test_the_label_of_the_plot_is_within_the_page() -> None:
+    """A regression's was longer than its axis on a phone, and its end was cut off."""
+    generator = np.random.default_rng()
+    X = generator.uniform(-0.4, 0.4, size=(2000, 2))
+    _, found = fit_with_intervals(
+        LinearRegression(target_bounds=(0.0, 60.0), mechanism="objective"),
+        X,
+        60.0 * (X[:, 0] + 0.5),
+        budget=4.0,
+    )
+    with axes_of(2.0) as (figure, axes):
+        found.draw(axes, [0, 1])
+        figure.canvas.draw()
+        label = axes.xaxis.label.get_window_extent()
+        assert "private interval" in " ".join(axes.get_xlabel().split())
+        assert 0.0 <= label.x0 <= label.x1 <= figure.bbox.width

@@ -15,10 +15,12 @@ from sklearn.tree import DecisionTreeClassifier
 from privet import LogisticRegression
 from privet.errors import DeclarationError
 from privet.inference import fit_with_intervals
+from privet.kernels import KernelLogisticRegression
 from privet.report import render, write
 from privet.report.pictures import OF_NOISE, PICTURES, coefficients
 from privet.report.released_numbers import ReportedModel
 from privet.tuning import PartitionSearch
+from tests.models.tables import two_classes
 from tests.report.models import KINDS, with_schema
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -215,3 +217,16 @@ def test_settings_in_the_current_folder_run_no_program() -> None:
     """Matplotlib reads a file of settings there; with this one it would call LaTeX."""
     with mpl.rc_context({"text.usetex": True}):
         assert "</svg>" in render(KINDS["pure output"]())
+
+
+def test_only_a_model_that_can_have_intervals_points_to_them() -> None:
+    """The page of a kernel machine sent its reader to a command that refuses kernel machines."""
+    X, y = two_classes()
+    for model, able in [
+        (LogisticRegression(1.0).fit(X, y), True),
+        (KernelLogisticRegression(1.0).fit(X, y), False),
+        (LogisticRegression(1.0, standardize="unit").fit(X, y), False),
+    ]:
+        caption = coefficients(ReportedModel(model)).caption
+        assert ("the command privet intervals" in caption) is able
+        assert ("there are no intervals for this kind of model" in caption) is not able

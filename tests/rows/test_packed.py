@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -17,9 +18,10 @@ from privet.rows.ball import in_ball
 from privet.rows.inside import in_domain
 from privet.rows.packed_rows import PackedBlock, PackedRows, known_inside
 from privet.schema import Categorical, Label, Numeric, Schema
+from privet.schema.cells import lookup
 from privet.schema.encode import ChunkEncoder
 from privet.schema.packed import Packed
-from privet.schema.tables import open_table
+from privet.schema.tables import ArrowBatch, Batch, open_table
 
 N = 700
 LABEL = Label("paid", ("no", "yes"))
@@ -83,6 +85,41 @@ def test_packed_rows_are_the_encoded_rows(kind: str, rows: str) -> None:
     assert np.array_equal(packed[3:500:7].dense(), x[3:500:7])
     flags = np.arange(N) % 3 == 1
     assert np.array_equal(packed[flags].dense(), x[flags])
+
+
+@pytest.mark.parametrize("rows", ["scaled", "unit"])
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_rows_that_a_scratch_file_keeps_are_the_same(kind: str, rows: str) -> None:
+    _, packed = packed_table(kind, rows)
+    kept = Packed(packed.packing, (), packed.constant, packed.encoded())
+    for which in (slice(None), slice(3, 500, 7), np.arange(N) % 3 == 1):
+        assert np.array_equal(kept[which].dense(), packed[which].dense())
+    weights = np.random.default_rng(3).normal(size=(1, packed.shape[1]))
+    one, other = (PackedBlock(each[5:], None).scores(weights) for each in (kept, packed))
+    assert np.array_equal(one, other)
+
+
+def test_columns_of_arrow_are_read_as_those_of_any_container() -> None:
+    columns = {
+        "single": pa.array([1.5, -0.0, np.nan, np.inf], pa.float32()),
+        "whole": pa.array([1, 2, 2**53 + 1, -4], pa.int64()),
+        "gaps": pa.array([1.5, None, 2.5, 1e30], pa.float32()),
+        "words": pa.array(["1.0", None, " 2", "x"]).dictionary_encode(),
+        "flags": pa.array([True, False, None, True]),
+    }
+    whole = pa.table(columns)
+    plain = Batch(nw.from_native(whole, eager_only=True))
+    arrow = ArrowBatch(whole.to_batches()[0].slice(1))
+    for name in columns:
+        one, other = arrow.cells(name), plain.cells(name)
+        assert np.array_equal(one.numbers(), other.numbers()[1:], equal_nan=True)
+        assert one.floats().dtype == other.floats().dtype
+        assert np.array_equal(one.missing(), other.missing()[1:])
+        place = lookup(("1", "2", "x") if name == "words" else (1, 2))
+        for unknown, dtype in ((-1, np.int8), (3, np.uint8), (-1, np.intp)):
+            found = one.codes(place, dtype, unknown)
+            assert found.dtype == dtype
+            assert np.array_equal(found, other.codes(place, dtype, unknown)[1:])
 
 
 @pytest.mark.parametrize("constant", [None, 0.5])

@@ -77,6 +77,7 @@ def test_a_table_that_fits_raises_no_question() -> None:
         ("age", ["1\u202f050"] * 100, "thousand separators"),
         ("age", ["600"] * 100, "another unit"),
         ("age", ["old"] * 100, "no cell is a number"),
+        ("age", [""] * 60 + ["50"] * 40, "declare what they count as, missing = "),
         ("age", ["NA"] * 60 + ["50"] * 40, "a word for a gap"),
     ],
 )

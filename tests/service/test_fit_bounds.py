@@ -37,7 +37,7 @@ def test_a_number_beyond_its_ends_is_refused_with_its_field_and_them(name: str) 
 
 @pytest.mark.parametrize(
     "column",
-    [Numeric(0, 5e-324), Numeric(0, 1e99), Numeric(-1e31, 0), Numeric(0, 1e-300, knots=3)],
+    [Numeric(0, 1e-322), Numeric(0, 1e99), Numeric(-1e31, 0), Numeric(0, 1e-300, knots=3)],
     ids=repr,
 )
 def test_bounds_of_a_column_that_no_arithmetic_is_made_for_charge_nothing(

@@ -101,6 +101,8 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception]]] = {
     "standardize": ({"options": {"standardize": "none of these"}}, DeclarationError),
     "whiten": ({"options": {"standardize": "whiten"}}, DeclarationError),
     "label": ({"model": "linear"}, DeclarationError),
+    "knee": ({"options": {"knee": 1.0}}, DeclarationError),
+    "loss": ({"model": "svm", "options": {"loss": "hinge"}}, DeclarationError),
     "option": ({"options": {"gamma": 1.0}}, DeclarationError),
     "classes": ({"options": {"class_weight": {"maybe": 2.0}}}, Refusal),
     "account": ({"table": "others.csv"}, Refusal),

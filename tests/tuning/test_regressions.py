@@ -29,7 +29,7 @@ from privet.certificate.recompute import recompute
 from privet.errors import DeclarationError, quietly
 from privet.schema import Schema
 from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
-from privet.tuning.clipped_errors import STEPS, clipped_error, error_steps
+from privet.tuning.candidates import STEPS, clipped_error, error_steps
 from tests.certificate.released import failed
 from tests.losses.own import pseudo_huber, two_scores
 from tests.strategies import Array, seeds

@@ -5,7 +5,7 @@ One list for the laws that hold for all of them. ``MODULES`` says which releases
 """
 
 from tests.laws.releases import answers, linear, measures, searches  # noqa: F401  (they enter)
-from tests.laws.releases.registry import RELEASES, Draw, Published, Words
+from tests.laws.releases.registry import RELEASES, UNWRITTEN, Draw, Published, Words
 
 #: A release in which the file's noise, bound or rule is at work.
 MODULES: dict[str, str] = {
@@ -24,6 +24,7 @@ MODULES: dict[str, str] = {
     "laplace_rate": "logistic objective pure",
     "moments": "gaussian mixture pure",
     "matrix": "intervals zcdp",
+    "matrix_beside": "intervals beside a fit",
     "counts": "evaluate pure",
     "selection": "partition pure",
     "search": "stopping zcdp",
@@ -34,4 +35,4 @@ MODULES: dict[str, str] = {
     "distinguishing": "ball pure",
 }
 
-__all__ = ["MODULES", "RELEASES", "Draw", "Published", "Words"]
+__all__ = ["MODULES", "RELEASES", "UNWRITTEN", "Draw", "Published", "Words"]

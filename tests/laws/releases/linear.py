@@ -108,6 +108,7 @@ fit(
 
 #: What is declared of the three columns: one number, and two that are one-hot.
 _DOMAIN = [Box(1, 0.6), OneHot(2, 0.5)]
+_UNLIKE = [Box(1, 0.6), OneHot(2, 0.05)]
 
 _MEANS: dict[str, Any] = {"classes": 3, "budget": PURE, "mechanism": "means"}
 fit("logistic class means", LogisticRegression, **_MEANS)
@@ -147,6 +148,7 @@ fit(
 for _kind, _model in (("logistic", LogisticRegression), ("svc", LinearSVC)):
     fit(f"{_kind} product pure", _model, budget=PURE, domain=Box(3, 0.6), noise="product")
     fit(f"{_kind} hull pure", _model, budget=PURE, domain=_DOMAIN, noise="hull")
+    fit(f"{_kind} grouped pure", _model, budget=PURE, domain=_UNLIKE, noise="grouped")
     fit(f"{_kind} classes pure", _model, classes=3, budget=PURE)
     fit(
         f"{_kind} class product pure",

@@ -51,6 +51,8 @@ class Published:
 
 Run = Callable[[int | None], Published]
 RELEASES: dict[str, Run] = {}
+#: Those of which nothing is written to a file that a certificate could read.
+UNWRITTEN: set[str] = set()
 
 
 @contextmanager
@@ -61,12 +63,14 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def release(name: str) -> Callable[[Run], Run]:
-    """Enter a release into the list."""
+def release(name: str, written: bool = True) -> Callable[[Run], Run]:
+    """Enter a release into the list; ``written`` says whether files hold what it publishes."""
 
     def enter(run: Run) -> Run:
         assert name not in RELEASES, name
         RELEASES[name] = quiet()(run)
+        if not written:
+            UNWRITTEN.add(name)
         return run
 
     return enter
