@@ -31,8 +31,8 @@ from privet.certificate.verdicts import (
 )
 
 BESIDE = "matrix_beside_fit"
-#: Noise in Euclid's norm, and in the gauge of a domain.
-LENGTHS, GAUGES = ("laplace",), ("product", "hull")
+#: Noise in Euclid's norm, and in the gauge of a domain, in groups or not.
+LENGTHS, GAUGES = ("laplace",), ("product", "hull", "grouped")
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from privet.privacy.kinds import MatrixBesideFitEvent, MatrixEvent
 
 THEOREM = "privet/mechanisms/matrix_beside.proof.md"
 #: laws whose log-density moves by a row's slope times the rate
-LAWS = ("laplace", "product", "hull")
+LAWS = ("laplace", "product", "hull", "grouped")
 #: the function of the slope is concave from 1 on; beyond 16 the covariance drowns
 ETAS = tuple(np.geomspace(1.0, 16.0, 25).tolist())
 #: taken off what Newton's steps find

@@ -8,18 +8,27 @@ import numpy as np
 import pytest
 
 from privet import PureDP
-from privet.audit.beside_replay import fit_beside, moments_beside, worst_beside
+from privet.audit.beside_replay import (
+    fit_beside,
+    fit_in_domain,
+    moments_beside,
+    worst_beside,
+    worst_beside_in_domain,
+)
+from privet.audit.cases import DOMAIN, UNLIKE
 from privet.errors import DeclarationError
 from privet.losses import HuberHinge, Logistic
 from privet.mechanisms import ObjectivePerturbation
 from privet.mechanisms.matrix import SecondMoments
 from privet.mechanisms.matrix_beside import (
+    LAWS,
     FitLoss,
     MomentsBesideFit,
     beside_fit,
     fit_loss,
     pair_rate,
 )
+from privet.mechanisms.trainer import NoiseChoice
 from privet.privacy import ZCDP, Budget
 from privet.risk import RegularizedRisk
 
@@ -57,9 +66,21 @@ class OneRowOnly(MomentsBesideFit):
 @pytest.mark.parametrize("planted", [FitForgotten, OneRowOnly])
 def test_the_attack_finds_planted_bugs(planted: type[MomentsBesideFit]) -> None:
     design = fit_beside(6.0, 10.0)
+    worst, claimed = worst_beside(design, plant(planted, moments_beside(design, 2.0)))
+    assert worst > 1.02 * claimed
+
+
+def plant(planted: type[MomentsBesideFit], honest: MomentsBesideFit) -> MomentsBesideFit:
+    return planted(honest.risk, honest.budget, fit=honest.fit)
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law != "laplace"])
+def test_within_a_domain_too(law: NoiseChoice) -> None:
+    design = fit_in_domain(UNLIKE if law == "grouped" else DOMAIN, law, 6.0, 1.0)
     honest = moments_beside(design, 2.0)
-    bug = planted(honest.risk, honest.budget, fit=honest.fit)
-    worst, claimed = worst_beside(design, bug)
+    worst, claimed = worst_beside_in_domain(design, honest)
+    assert 0.85 * claimed < worst <= claimed
+    worst, _ = worst_beside_in_domain(design, plant(FitForgotten, honest))
     assert worst > 1.02 * claimed
 
 
