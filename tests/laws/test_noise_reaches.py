@@ -104,7 +104,7 @@ def added(record: Record, found: Published) -> list[int]:
 
 
 def some(places: list[int], stretches: int = 24) -> list[int]:
-    """All of a few places; of many, as in a descent, both ends and one of each stretch at random."""
+    """All of a few places; of many, as of a descent, both ends and one in each stretch."""
     if len(places) <= stretches:
         return places
     rng = np.random.default_rng()
