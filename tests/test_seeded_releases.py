@@ -36,7 +36,9 @@ def test_a_seeded_release_is_what_it_was(name: str) -> None:
     found, expected = numbers(name), kept()[name]
     assert set(found) == set(expected)
     apart = {key: worst(found[key], expected[key]) for key in expected}
-    assert {key: steps for key, steps in apart.items() if steps > 1.0} == {}
+    moved = {key: steps for key, steps in apart.items() if steps > 1.0}
+    told = "if that is wanted: python -m tests.reference.seeded_releases, then the release's name"
+    assert not moved, f"{moved} steps from the kept numbers; {told}"
 
 
 def test_a_step_is_seen() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from privet.audit.beside_replay import (
 )
 from privet.audit.cases import DOMAIN, UNLIKE
 from privet.errors import DeclarationError
+from privet.inference.budget_shares import prepared_intervals
 from privet.losses import HuberHinge, Logistic
 from privet.mechanisms import ObjectivePerturbation
 from privet.mechanisms.matrix import SecondMoments
@@ -29,6 +31,7 @@ from privet.mechanisms.matrix_beside import (
     pair_rate,
 )
 from privet.mechanisms.trainer import NoiseChoice
+from privet.models import LogisticRegression
 from privet.privacy import ZCDP, Budget
 from privet.risk import RegularizedRisk
 
@@ -130,3 +133,15 @@ def test_they_are_taken_only_where_they_are_proved_and_less_noisy() -> None:
         MomentsBesideFit(risk, PureDP(2.0), fit=fit)
     with pytest.raises(DeclarationError, match="pure"):
         MomentsBesideFit(replace(risk, loss=Logistic()), ZCDP(2.0), fit=fit)
+
+
+@pytest.mark.parametrize(
+    ("standardize", "kind"), [(None, MomentsBesideFit), ("private", SecondMoments)]
+)
+def test_only_a_fit_that_is_one_release_has_them(standardize: Any, kind: type) -> None:
+    """With features that cost something the fit is a part of its event: no proof is for that."""
+    x = np.random.default_rng(0).uniform(-0.5, 0.5, (2000, 3))
+    bounds = None if standardize is None else ([-1.0] * 3, [1.0] * 3)
+    model = LogisticRegression(standardize=standardize, column_bounds=bounds)
+    found = prepared_intervals(model, x, (x[:, 0] > 0.0).astype(int), PureDP(8.0), 0.75)
+    assert type(found.moments) is kind

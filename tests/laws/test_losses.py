@@ -6,10 +6,13 @@ local search from the worst of them.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
+import pkgutil
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,11 +21,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+import privet.losses
 from privet.errors import DeclarationError
 from privet.losses import LOSSES, HuberHinge, JointHuber, Logistic, Loss, SmoothHinge, Softmax
 from privet.losses.second_moments import joint_bound, trace_bound
 from privet.losses.weighted import Weighted
-from tests.laws.listed import names_all
+from tests.laws.listed import names_all, names_the_same
 from tests.strategies import EACH_LOSS, LOSS_CASES, Array, name_of, seeds
 
 every_loss = pytest.mark.parametrize("loss", LOSS_CASES, ids=name_of)
@@ -32,6 +36,23 @@ ROUNDING = 1.0 + 1e-12
 def test_the_cases_cover_the_registry() -> None:
     names_all({type(loss).name for loss in LOSS_CASES}, LOSSES, "LOSS_CASES, tests/strategies.py")
     names_all({type(loss).name for loss in EACH_LOSS}, LOSSES, "LOSSES, privet/audit/cases.py")
+
+
+#: Losses made of what a user declares: of a user's own functions, and of another loss.
+DECLARED = {"OwnLoss", "Weighted"}
+
+
+def test_every_loss_is_registered() -> None:
+    """No law runs over a loss that is defined and in no registry."""
+    made = [
+        kind
+        for file in pkgutil.iter_modules(privet.losses.__path__)
+        for kind in vars(import_module(f"privet.losses.{file.name}")).values()
+        if inspect.isclass(kind) and issubclass(kind, Loss)
+    ]
+    concrete = {kind.__name__ for kind in made if not inspect.isabstract(kind)}
+    known = {kind.__name__ for kind in LOSSES.values()} | DECLARED
+    names_the_same(known, concrete, "LOSSES, privet/losses/__init__.py")
 
 
 @pytest.mark.parametrize("bound", [joint_bound, trace_bound], ids=["joint", "trace"])
