@@ -37,7 +37,8 @@ class CsvUnit(CutUnit):
         """The rows, parsed a batch at a time."""
         refuse_changed(self.path, self.known)
         opened = open_table(self.path, self.cutter.encoder.schema.file)
-        return self.cutter.pieces(opened.batches(self.cutter.names), self.start)
+        yield from self.cutter.pieces(opened.batches(self.cutter.names), self.start)
+        refuse_changed(self.path, self.known)
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, parsed and encoded while the last chunk is worked on."""

@@ -18,6 +18,7 @@ from privet.errors import DataError
 from privet.rows.cutting import Cutter
 from privet.rows.door import RawStream
 from privet.rows.parquet import open_parquet, parquet_units
+from privet.rows.sequential import csv_units
 from privet.schema import Categorical, Label, Numeric, Schema
 from privet.schema.encode import ChunkEncoder
 from tests.rows.tables import small_chunks
@@ -82,6 +83,17 @@ def test_csv_files_are_found_as_those_of_parquet_are(tmp_path: Path) -> None:
     for name, first in (("a.csv", 0), ("deeper/b.csv", 4_500), (".c.csv", 0), ("_d.csv", 0)):
         pa.csv.write_csv(PEOPLE.slice(first, 4_500), tmp_path / name)
     assert ages(tmp_path) == list(range(ROWS))
+
+
+def test_a_csv_file_that_is_written_to_while_it_is_read_ends_the_pass(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    pa.csv.write_csv(PEOPLE, path)
+    (unit,) = csv_units(path, Cutter.of(ChunkEncoder(SCHEMA)))
+    pieces = unit.pieces()
+    next(pieces)
+    os.utime(path, ns=(0, 0))
+    with pytest.raises(DataError, match="changed while it was read"):
+        list(pieces)
 
 
 def test_names_that_are_no_data_are_left_out(tmp_path: Path) -> None:
