@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from privet.certificate.balls import (
     Ball,
@@ -20,7 +21,7 @@ from privet.certificate.balls import (
     ball,
     concave_maximum,
     larger,
-    largest_within,
+    largest_near,
     total,
 )
 from privet.certificate.declared_rows import DeclaredRows, declared_blocks, recorded_loss
@@ -51,7 +52,7 @@ class BesideFacts:
 
     facts: FileFacts
 
-    @property
+    @cached_property
     def fit(self) -> Record:
         """The event of the fit: the first of two parts."""
         parts: list[Record] = self.facts.event.get("parts", [])
@@ -59,13 +60,13 @@ class BesideFacts:
             raise Undecided("matrices beside a fit are known here as the second of two parts")
         return parts[0]
 
-    @property
+    @cached_property
     def claims(self) -> tuple[Ball, Ball]:
         """The pure losses of the fit's main noise and of the matrices."""
         (main, _), (matrices,) = self.fit["curves"], self.facts.event["parts"][1]["curves"]
         return ball(main["loss"]), ball(matrices["loss"])
 
-    @property
+    @cached_property
     def norm(self) -> Ball:
         """The longest row, with its constant column."""
         layout = self.facts.header["geometry"]
@@ -73,7 +74,7 @@ class BesideFacts:
         declared = (ball(layout["bound"]) ** 2 + ball(column) ** 2).sqrt()
         return larger(ball(self.facts.constants["norm_bound"]), declared)
 
-    @property
+    @cached_property
     def a(self) -> Ball:
         """The rate of the fit's noise for a row's slope."""
         if self.fit["noise"] not in (*LENGTHS, *GAUGES):
@@ -81,7 +82,7 @@ class BesideFacts:
         length = self.norm if self.fit["noise"] in LENGTHS else ball(1)
         return length / ball(self.fit["scale"])
 
-    @property
+    @cached_property
     def q(self) -> Ball:
         """``R^2/(n Lam)``."""
         return self.norm**2 / (int(self.fit["n"]) * ball(self.fit["regularization"]))
@@ -92,7 +93,7 @@ class BesideFacts:
         gap = ball(self.facts.header["fit_noise"]["gap_sd"])
         return gap / ball(len(self.facts.header["theta"]) + 1).sqrt()
 
-    @property
+    @cached_property
     def off(self) -> Ball:
         """How far slopes at the released parameters may be from those at the exact minimum."""
         p, scale = len(self.facts.header["theta"]), self.gap_scale
@@ -101,7 +102,7 @@ class BesideFacts:
         distance += ball(2) ** self.facts.grids[-1] * ball(p).sqrt()
         return self.norm * distance / 4
 
-    @property
+    @cached_property
     def law(self) -> NoiseLaw:
         """The fit's noise, in the shape of the domain that it was drawn for."""
         m = int(self.fit["m"])
@@ -144,8 +145,10 @@ def beside_unit(release: str, facts: FileFacts) -> Number:
         raise Undecided("matrices beside a fit are known here for eta of 1 and more")
     reach = about.norm * total(ball(x) ** 2 for x in facts.header["theta"]).sqrt()
     steepest = (1 / (1 + (-reach).exp())).upper()
-    c = largest_within(lambda c: about.keeps(c, eta, steepest), sum(about.claims, ball(0)))
-    needed = about.norm**2 * second / (c * int(about.fit["n"]))
+    of_one = about.norm**2 * second / int(about.fit["n"])
+    guess, most = of_one / ball(matrices["sensitivity"]), sum(about.claims, ball(0))
+    c = largest_near(lambda c: about.keeps(c, eta, steepest), most, guess)
+    needed = of_one / c
     told = "what the fit leaves at the same slopes, at the released parameters"
     return at_least(release, "unit of the matrices", matrices["sensitivity"], needed, told, 0.01)
 
