@@ -16,7 +16,6 @@ import numpy as np
 from privet._types import Array
 from privet.answers import journal as journals
 from privet.answers.journal import Hold, Place
-from privet.answers.records import key_of
 from privet.answers.sessions import Session, SparseSession, VectorSession
 from privet.answers.transcript import Transcript, load_transcript
 from privet.errors import DeclarationError
@@ -69,17 +68,9 @@ class Curator:
         session = self.session
         if isinstance(session, VectorSession):
             return session(queries)
-        if self._fresh(queries):
+        if self.transcript.unanswered(queries):
             self._ask(queries)
         return np.array([self.transcript[query] for query in queries])
-
-    def _fresh(self, queries: Any) -> list[int]:
-        """Positions of queries that were never asked, each once."""
-        seen: dict[Any, int] = {}
-        for i, query in enumerate(queries):
-            if query not in self.transcript:
-                seen.setdefault(key_of(query), i)
-        return list(seen.values())
 
     def _ask(self, queries: Any) -> None:
         if self._hold is not None and self.session is not None:
@@ -91,7 +82,9 @@ class Curator:
                 "Some queries were never answered, and a transcript alone cannot answer them. Take "
                 "the rows again with resume(X, y, transcript)."
             )
-        fresh = self._fresh(queries)  # again: another thread may have asked meanwhile
+        fresh = self.transcript.unanswered(
+            queries
+        )  # again: another thread may have asked meanwhile
         if fresh:
             table = isinstance(queries, np.ndarray)
             asked = queries[fresh] if table else [queries[i] for i in fresh]

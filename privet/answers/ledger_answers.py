@@ -21,7 +21,7 @@ from privet._types import Array
 from privet.answers import records
 from privet.answers.interactive import DECLARED, InteractivePredictor
 from privet.answers.process import this_process
-from privet.answers.records import AnsweredBatch, batch_from_json, key_of
+from privet.answers.records import AnsweredBatch, batch_from_json
 from privet.answers.sessions import Session, SparseSession
 from privet.answers.transcript import Transcript
 from privet.errors import BudgetExceeded, DataError, DeclarationError, LedgerError
@@ -251,7 +251,7 @@ class LedgerAnswers:
         used = None if key is None else mine.keyed(key)
         if used is not None and used.asked != asked:
             raise KeyUsed("This key was used for another request. Choose a new one.")
-        fresh = self._fresh(queries)
+        fresh = self.transcript.unanswered(queries)
         if not fresh:
             return self._newest, None
         self._refuse_beyond(len(fresh), session)
@@ -261,13 +261,6 @@ class LedgerAnswers:
         record = {**batch.to_json(), "state": session.state, "count": count}
         told = (key, asked) if used is None else (None, None)
         return mine.append(self._newest, record, *told), batch
-
-    def _fresh(self, queries: Array) -> list[int]:
-        seen: dict[Any, int] = {}
-        for i, query in enumerate(queries):
-            if query not in self.transcript:
-                seen.setdefault(key_of(query), i)
-        return list(seen.values())
 
     def _refuse_beyond(self, more: int, session: Session) -> None:
         """The declared number of answers; public, like everything that is counted here."""

@@ -72,6 +72,14 @@ class Transcript:
     def __getitem__(self, query: Any) -> float:
         return self._known[key_of(query)]
 
+    def unanswered(self, queries: Any) -> list[int]:
+        """Positions of queries that were never asked, each once."""
+        seen: dict[Key, int] = {}
+        for i, query in enumerate(queries):
+            if query not in self:
+                seen.setdefault(key_of(query), i)
+        return list(seen.values())
+
     def add(self, batch: AnsweredBatch, state: Record) -> None:
         """Note answers that are about to be given."""
         self.batches.append(batch)

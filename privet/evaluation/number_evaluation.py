@@ -35,12 +35,13 @@ from privet.evaluation.residual_counts import (
 )
 from privet.mechanisms.counts import Histogram
 from privet.mechanisms.moments import SQUARE_WEIGHT, PrivateMean, column_moments
+from privet.models.standardize import column_sums
 from privet.noise import Noise
 from privet.privacy.budget import Budget
 from privet.privacy.compose import together
 from privet.privacy.event import Event
 from privet.rows.chunks import Chunk
-from privet.rows.engine import Block, Parts, Rows
+from privet.rows.engine import Rows
 from privet.rows.mapped import MappedRows
 from privet.rows.streamed import StreamedRows, StreamedTable
 
@@ -77,11 +78,6 @@ class Residuals:
         np.clip(u, -1.0, 1.0, out=u)
         u[np.abs(u) < 1e-150] = 0.0
         return np.concatenate([u, SQUARE_WEIGHT * np.square(u)], axis=1)
-
-
-def column_sums(block: Block, y: Targets) -> Parts:
-    """Sums of the columns of a block."""
-    return (block.pull(np.ones((len(y), 1)))[0],)
 
 
 def residual_rows(pairs: Array, bounds: tuple[float, float]) -> Rows:

@@ -36,12 +36,12 @@ from privet.mechanisms.descent_rules import Schedule, schedule
 from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.output import output_curve, unit_rate
 from privet.mechanisms.release import Draw, add_noise, grid_draw
-from privet.mechanisms.trainer import ReleasedVector, Trainer, VectorDesign
+from privet.mechanisms.trainer import Trainer, VectorDesign
 from privet.minimize import clip_rounding, gradient_rounding
 from privet.noise import NOISES, Noise
 from privet.privacy.event import not_private
 from privet.privacy.kinds import GradientEvent
-from privet.randomness import Randomness, source
+from privet.randomness import Randomness
 from privet.risk import RegularizedRisk
 from privet.rows import Rows
 from privet.rows.engine import Block, Parts
@@ -195,12 +195,6 @@ class GradientDescent(Trainer):
         for turn, (_, point) in enumerate(self.descend(rows, design, randomness), 1):
             total += turn * point
         return np.asarray(total * (2.0 / (design.schedule.steps * (design.schedule.steps + 1))))
-
-    def run(self, rows: Rows, design: DescentDesign | None = None) -> ReleasedVector:
-        """Draw fresh noise in every step and release. Charge the event before this."""
-        design = self.design(rows.n, rows.m) if design is None else design
-        value = self.perturb(rows, design, source(self.insecure_seed))
-        return ReleasedVector(value, design.event, design.numerics)
 
 
 def clipped_difference(risk: RegularizedRisk, clip: float) -> float:

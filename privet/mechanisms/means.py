@@ -21,7 +21,7 @@ scores (``class_rule.py``) are computed from noisy sums and public numbers. Proo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,12 +36,12 @@ from privet.mechanisms.class_rule import counting, linear_scores
 from privet.mechanisms.gap import NEGLIGIBLE
 from privet.mechanisms.moments import ROUNDING
 from privet.mechanisms.release import Draw, add_noise, draw
-from privet.mechanisms.trainer import ReleasedVector, Trainer, VectorDesign
+from privet.mechanisms.trainer import Trainer, VectorDesign
 from privet.noise import ClassHull, ClassLaplace
 from privet.privacy.curves import PureCurve
 from privet.privacy.event import not_private
 from privet.privacy.kinds import MeansEvent
-from privet.randomness import Randomness, source
+from privet.randomness import Randomness
 from privet.rows import Rows
 from privet.rows.engine import Block, Parts
 
@@ -182,12 +182,6 @@ class ClassMeans(Trainer):
     def perturb(self, rows: Rows, design: MeansDesign, randomness: Randomness) -> Array:
         """Noisy sums, and the scores that they give."""
         return self.solution(self.noisy_sums(rows, design, randomness)[0], design)
-
-    def run(self, rows: Rows, design: Any = None) -> ReleasedVector:
-        """Draw fresh noise and release. Charge the event before this."""
-        design = self.design(rows.n, rows.m) if design is None else design
-        value = self.perturb(rows, design, source(self.insecure_seed))
-        return ReleasedVector(value, design.event, design.numerics)
 
 
 def class_sums(block: Block, y: Targets, classes: int) -> Parts:

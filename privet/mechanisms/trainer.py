@@ -174,8 +174,17 @@ class Trainer(Release):
         """The design for ``n`` rows of ``m`` columns."""
 
     @abstractmethod
+    def perturb(self, rows: Rows, design: Any, randomness: Randomness) -> Array:
+        """One private vector of parameters, on the public grid."""
+
     def run(self, rows: Rows, design: Any = None) -> ReleasedVector:
-        """Draw fresh noise and release. Charge the design's event before this."""
+        """Draw fresh noise and release. Charge the design's event before this.
+
+        ``design`` is this trainer's own for these rows, if the caller has it already.
+        """
+        design = self.design(rows.n, rows.m) if design is None else design
+        value = self.perturb(rows, design, source(self.insecure_seed))
+        return ReleasedVector(value, design.event, design.numerics)
 
 
 @dataclass(frozen=True)
@@ -279,15 +288,6 @@ class Mechanism(Trainer):
     @abstractmethod
     def perturb_many(self, rows: Rows, design: Design, randomness: Randomness, k: int) -> Array:
         """``k`` independent private minimizers on the same rows, shape (k, p)."""
-
-    def run(self, rows: Rows, design: Design | None = None) -> ReleasedVector:
-        """Draw fresh noise, reach the certified minimum, release. Charge the event before this.
-
-        ``design`` is this mechanism's own for these rows, if the caller has it already.
-        """
-        design = self.design(rows.n, rows.m) if design is None else design
-        value = self.perturb(rows, design, source(self.insecure_seed))
-        return ReleasedVector(value, design.event, design.numerics)
 
     def sample(self, rows: Rows, k: int) -> Array:
         """``k`` releases from the law of ``run``, for audits: it spends the event ``k`` times."""

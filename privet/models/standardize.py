@@ -266,7 +266,7 @@ class Standardization(Stage):
         """Noisy moments, then centers and scales in the columns' own units."""
         rows = rows_of(data, codes, MapView(MomentColumns(self.ranges)))
         design = self.design(budget, rows.n)
-        (total,) = rows.sum(_column_sums)
+        (total,) = rows.sum(column_sums)
         means, squares = self._mean(budget).noisy(total / rows.n, design).reshape(2, -1)
         means = np.clip(means, -1.0, 1.0)
         variance = np.clip(squares / SQUARE_WEIGHT - means**2, variance_floor(design), 1.0)
@@ -276,5 +276,6 @@ class Standardization(Stage):
         }
 
 
-def _column_sums(block: Block, y: Targets) -> Parts:
+def column_sums(block: Block, y: Targets) -> Parts:
+    """Sums of the columns of a block."""
     return (block.pull(np.ones((len(y), 1)))[0],)

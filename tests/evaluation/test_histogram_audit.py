@@ -14,9 +14,10 @@ from scipy.stats import binom
 
 from privet import ZCDP, ApproxDP, PureDP
 from privet.errors import DeclarationError
-from privet.evaluation.allocation import count_tables
+from privet.evaluation.allocation import count_tables, plan_evaluation
 from privet.evaluation.count_tables import CodedRows, CountTable
 from privet.mechanisms.counts import Histogram
+from privet.privacy import Budget
 from privet.privacy.curves import gaussian_delta
 
 BUDGETS = (PureDP(0.7), ZCDP(0.2), ApproxDP(0.5, 1e-5))
@@ -175,6 +176,20 @@ def test_the_declared_sensitivities_are_reached() -> None:
         ):
             mechanism = Histogram(table.cells, PureDP(1.0), table.touched)
             assert np.abs(first - second).sum() == mechanism.l1_sensitivity, table.name
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.kind)
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_an_evaluation_pays_for_every_cell_that_a_row_is_in(budget: Budget, classes: int) -> None:
+    """Of more than two classes a row is in a cell of each class's scores."""
+    measures = ("confusion", "auc", "calibration", "groups")
+    plan = plan_evaluation(budget, 1000, measures, classes, 3)
+    seen = draw(np.random.default_rng(classes), 12, classes)
+    for table, mechanism in zip(plan.tables, plan.mechanisms, strict=True):
+        cells = table.places(seen).reshape(12, -1)
+        assert {len(set(row)) for row in cells.tolist()} == {mechanism.touched}, table.name
+        assert int(cells.max()) < mechanism.cells == table.cells
+    assert (max(mechanism.touched for mechanism in plan.mechanisms) > 1) == (classes > 2)
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.kind)
