@@ -167,13 +167,15 @@ class Paid:
     def forget(self) -> None:
         """Remove the copy: the result is durable where it was asked for."""
         if self.kept is not None:
-            self.kept.file.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a second copy is no reason to call the run failed
+                self.kept.file.unlink(missing_ok=True)
         self.close()
 
     def release_room(self) -> None:
         """Give back the room that was held."""
         if self._room is not None:
-            self._room.close()
+            with contextlib.suppress(OSError):  # of what a full disk did not take
+                self._room.close()
             self._room = None
 
     def close(self) -> None:

@@ -42,9 +42,10 @@ class ChargedNote:
             _lock(self._locked)
 
     def end(self) -> None:
-        """The result is on disk, or its loss was said."""
+        """The result is on disk, or its loss is being said: an error here must not hide that."""
         self._unlock()
-        self.file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.file.unlink(missing_ok=True)
 
     def _unlock(self) -> None:
         if self._locked is not None:

@@ -30,6 +30,7 @@ from privet.errors import (
     SeededNoise,
     warn,
 )
+from privet.ledger.entries import SettledAlready
 from privet.ledger.fits import charged_words
 from privet.ledger.ledger import Ledger
 from privet.privacy.event import Event
@@ -232,6 +233,16 @@ class Charge:
             return
         try:
             self.receipt = self.ledger.settle(self._reservation, self._released, self._persons)
+        except SettledAlready as twin:
+            # a fork, or a machine restored from its image: what the other drew is another release
+            if self._forget is not None:
+                self._forget()
+            self._note(
+                twin,
+                f"{self._charged()} once, and a copy of this process has made the release that it "
+                "paid for: the one that was made here is forgotten.",
+            )
+            raise
         except (LedgerError, OSError) as failed:
             # The charge is durable and the release was made: to lose it now would lose what was
             # paid for. Only the note in the ledger and the receipt are missing.

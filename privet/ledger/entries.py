@@ -46,6 +46,10 @@ _RESERVED = f"""
 PAGE = 500
 
 
+class SettledAlready(LedgerError):
+    """The release of this reservation was made before: a charge pays for one."""
+
+
 class Transaction(Protocol):
     """What a database must give. Values are bound by name: ``:name`` in the text."""
 

@@ -12,7 +12,7 @@ from privet.errors import DeclarationError, LedgerError
 from privet.ledger.account import Terms, declared_terms
 from privet.ledger.binding import BindingFinding, release_findings
 from privet.ledger.checkpoint import Checkpoint, verify_ledger
-from privet.ledger.entries import Account, Entries, ReleaseNoted, reservation_number
+from privet.ledger.entries import Account, Entries, ReleaseNoted, SettledAlready, reservation_number
 from privet.ledger.entry import GENESIS, Entry, checked_name, drawn, is_digest, totals_text
 from privet.ledger.fits import Fits
 from privet.ledger.memory import check_own, note_own
@@ -152,7 +152,7 @@ class Ledger:
         with self._writing() as entries:
             found = entries.reservation(number)
             if found.settled is not None:
-                raise LedgerError(f"Reservation {number} is settled already.")
+                raise SettledAlready(f"Reservation {number} is settled already.")
             entries.check_last(found)
             made = entries.append(
                 found.newest,

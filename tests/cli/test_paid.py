@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -13,10 +14,12 @@ import pytest
 
 from privet import Ledger, PureDP, load
 from privet._files import canonical, digest
-from privet.cli.kept import FORMAT
+from privet.cli.kept import FORMAT, paying
 from privet.inference import load_intervals
+from privet.ledger.charge import Charge, notes
 from tests.cli.people import ROWS, refused, run
 from tests.cli.test_process import ROOT, start
+from tests.strategies import pure_event
 
 #: Runs a command in which the system refuses one thing, once the release has been made.
 DISK_FULL = """
@@ -124,6 +127,28 @@ def test_ctrl_c_before_the_charge_says_that_nothing_was_charged(
     assert done.returncode == 130
     assert left(ledger) == 10.0
     assert "Nothing was charged." in done.stderr
+
+
+def test_a_disk_that_went_read_only_hides_neither_a_loss_nor_a_result(
+    tmp_path: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system remounts a disk that fails: what was to be removed in the end stays."""
+
+    def refuse(file: Path, **_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(file))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    book, out = Ledger(f"sqlite:///{ledger}"), tmp_path / "result.json"
+    charge = Charge(book, "people", pure_event(1.0))
+    with pytest.raises(MemoryError) as caught, paying(out, str(ledger), force=False), charge:
+        raise MemoryError
+    assert "epsilon = 1 was charged to 'people' and nothing was released" in notes(caught.value)[0]
+    with paying(out, str(ledger), force=False) as paid:
+        with Charge(book, "people", pure_event(1.0)):
+            pass
+        paid.keep("evaluation", "{}")
+        paid.deliver()
+    assert out.read_text() == "{}"
 
 
 def test_a_good_run_leaves_nothing_behind(people: Path, tmp_path: Path, ledger: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privet import ZCDP, Ledger, LogisticRegression, PureDP
-from privet.errors import BudgetExceeded, DeclarationError, PrivetWarning
+from privet.errors import BudgetExceeded, DeclarationError, LedgerError, PrivetWarning
 from privet.kernels import InteractivePredictor
 from privet.ledger.charge import Charge, notes
 from tests.strategies import gaussian_event, pure_event
@@ -98,6 +98,27 @@ class Unsettling(Ledger):
 
     def settle(self, *_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
+
+
+class Twinned(Ledger):
+    """A copy of this process, made between charge and settlement, settles first."""
+
+    def settle(self, reservation: int, *more: Any, **named: Any) -> Any:
+        Ledger(self.url).settle(reservation, ["ab" * 32])
+        return super().settle(reservation, *more, **named)
+
+
+def test_a_charge_pays_for_one_release_also_where_the_process_was_copied(ledger: Ledger) -> None:
+    """By a fork within a fit, or by a machine that is restored from its image in the middle."""
+    x = np.random.default_rng().uniform(-0.5, 0.5, size=(300, 2))
+    model = LogisticRegression(0.25, ledger=Twinned(ledger.url), dataset="people")
+    with pytest.raises(LedgerError, match="settled already") as caught:
+        model.fit(x, x[:, 0] > 0)
+    assert "epsilon = 0.25 was charged to 'people' once" in notes(caught.value)[0]
+    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "guarantee_")
+    with pytest.raises(LedgerError), Charge(Twinned(ledger.url), "people", pure_event(0.25)):
+        pass
 
 
 def test_a_settlement_that_fails_does_not_lose_the_release(ledger: Ledger, tmp_path: Path) -> None:
