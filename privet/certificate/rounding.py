@@ -22,8 +22,10 @@ GRID_BITS, DOUBLE_BITS = 20, 51
 
 
 def lost(terms: int) -> Ball:
-    """``gamma_k = k u/(1 - k u)``."""
+    """``gamma_k = k u/(1 - k u)``, which is a bound for so few terms that the whole is not lost."""
     share = terms * ball(UNIT)
+    if not share < 1:
+        raise Undecided("sums of so many terms that rounding may leave nothing of them")
     return share / (1 - share)
 
 

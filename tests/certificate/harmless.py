@@ -69,7 +69,7 @@ HARMLESS: list[tuple[str, str, str]] = [
         f"{CHANGED}|an item less",
         PUBLIC,
     ),
-    (r"parameters\.domain\b.*", "left out|flipped|reversed|swapped|halved", PUBLIC),
+    (r"parameters\.domain\b.*", "left out|flipped|reversed|swapped|halved|doubled", PUBLIC),
     (r"(parameters|declarations)\.loss", "swapped", PUBLIC),
     (
         r"parameters\.loss\.(curvature_bound|rank)",

@@ -22,6 +22,9 @@ from privet import (
     confidence_intervals,
     evaluate,
 )
+from privet.certificate.balls import precision
+from privet.certificate.rounding import lost
+from privet.certificate.verdicts import Undecided
 from privet.features import PublicNystroem
 from privet.kernels import Linear, NonInteractiveClassifier, Polynomial
 from privet.privacy import Budget
@@ -174,3 +177,10 @@ def test_answers_lie_on_their_grid(release: str) -> None:
         line["answers"] = [each + 2.0**-40 for each in line["answers"]]
     assert any(any(line["marked"]) for line in lines) or release.startswith("function")
     assert not accepted(forged)
+
+
+@pytest.mark.parametrize("terms", [2**53, 2**53 + 1, 10**20])
+def test_rounding_earns_nothing(terms: int) -> None:
+    """Beyond as many terms its bound would be below zero, and would lower a sensitivity."""
+    with precision(), pytest.raises(Undecided):
+        lost(terms)
