@@ -40,6 +40,7 @@ from privet.rows.door import RawStream
 from privet.rows.streamed import StreamedRows, rows_of
 from privet.rows.threads import Progress, watched
 from privet.schema import Schema
+from privet.schema.encode import ChunkEncoder
 
 RISK = RegularizedRisk(Logistic(), 1e-4, 1.0)
 
@@ -52,6 +53,20 @@ class Seen:
     def __call__(self, x: Any, codes: Any) -> Any:
         """In memory."""
         return RowView(None, 1.0).rows(x, RISK.loss.targets(codes))
+
+
+class DecodedAlone:
+    """What it takes to read Parquet by one thread; nothing is encoded, digested or summed."""
+
+    def __init__(self, raw: RawStream, schema: Schema) -> None:
+        self.units: Any = raw.source(ChunkEncoder(schema)).handles
+
+    def sum(self, kernel: Callable[..., Any], *args: Any) -> None:
+        """All batches, one after the other."""
+        for unit in self.units:
+            for part in unit.parts:
+                for _ in part.batches(unit.cutter.names, parquet.BATCH_ROWS):
+                    pass
 
 
 def streamed(raw: RawStream, schema: Schema) -> StreamedRows:
@@ -105,16 +120,17 @@ def passes(folder: Path, n: int = 5_000_000, rounds: int = 5) -> None:
     more: dict[str, dict[str, Any]] = {
         "one thread, streamed": {"workers": 1},
         "one thread, scratch": {"workers": 1, "scratch": folder},
+        "one thread, decoded alone": {"workers": 1},
         "Dask, one worker, persisted": {"workers": 1, "engine": "dask"},
         "two threads, streamed": {"workers": 2},
         "two threads, scratch": {"workers": 2, "scratch": folder},
     }
     named = {name: asked for name, asked in more.items() if any(w in name for w in wanted)}
     streams = {"arrays": None} | {name: stream(folder, **asked) for name, asked in named.items()}
-    engines = {
-        name: Seen()(encoded.x, codes) if raw is None else streamed(raw, schema)
-        for name, raw in streams.items()
-    }
+    engines: dict[str, Any] = {}
+    for name, raw in streams.items():
+        made = DecodedAlone if "alone" in name else streamed
+        engines[name] = Seen()(encoded.x, codes) if raw is None else made(raw, schema)
     asked: dict[str, tuple[Any, Any]] = {
         "gradient": (RISK.gradients, theta[None, :]),
         "Hessian": (RISK.hessian, theta),

@@ -1,6 +1,6 @@
 """How long a pass takes on a cluster: a small simulation of disks, cores, network and tree of sums.
 
-    python benchmarks/scale_simulation.py [--per-row 0.95e-6]
+    python benchmarks/scale_simulation.py [--per-row 0.12e-6]
 
 Units are handed to cores one after the other, each taking a time that scatters around its mean (one
 in a hundred is three times slower, as stragglers are). Answers are joined by a tree of fan-in 16,
@@ -42,7 +42,7 @@ def pass_seconds(rows: float, cores: int, per_row: float, p: int, *, hessian: bo
 def main() -> None:
     """A table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--per-row", type=float, default=0.95e-6)
+    parser.add_argument("--per-row", type=float, default=0.12e-6)
     parser.add_argument("--passes", type=int, default=8)
     given = parser.parse_args()
     print("| rows | cores | a pass, s | a fit, s | of which not parallel |")

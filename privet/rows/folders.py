@@ -4,7 +4,7 @@ A person whose rows are read twice would be protected half as well as stated, an
 out make another table than the one that was meant. So what would do either is refused: a file under
 two names, a table format whose files hold rows that the table no longer has, a folder of two kinds
 of files, and a Parquet file whose name does not say so. Links to folders are followed. Names that
-begin with a dot or an underscore are no data.
+begin with a dot or an underscore are no data, unless they are a column's name and value.
 """
 
 from __future__ import annotations
@@ -72,13 +72,18 @@ def _files(folder: Path, above: tuple[tuple[int, int], ...]) -> Iterator[Path]:
         )
     _refuse_format(folder, entries)
     for each in entries:
-        if each.name.startswith(("_", ".")):
+        if _hidden(each.name):
             continue
         _refuse_odd_name(each)
         if each.is_dir():
             yield from _files(each, (*above, here))
         else:
             yield each
+
+
+def _hidden(name: str) -> bool:
+    """Whether a name says that it is no data; ``_region=north`` names a column, as Spark has it."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _refuse_format(folder: Path, entries: list[Path]) -> None:

@@ -97,7 +97,7 @@ def test_a_csv_file_that_is_written_to_while_it_is_read_ends_the_pass(tmp_path: 
 
 
 def test_names_that_are_no_data_are_left_out(tmp_path: Path) -> None:
-    folder = put(tmp_path, "a.parquet", "b.PARQUET")
+    folder = put(tmp_path, "_x=1/a.parquet", "_x=2/b.PARQUET")
     for name in (".a.parquet", "_a.parquet", "_temporary/a.parquet", ".x/a.parquet"):
         put(folder, name)
     (folder / "schema.toml").write_text("")
