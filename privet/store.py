@@ -106,8 +106,8 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     whole, start = memoryview(read_whole(path, LARGEST)), len(MAGIC) + 8
     if whole[: len(MAGIC)] != MAGIC:
         raise DataError(
-            f"{path.name} is not a Privet model file of version 1. Check the path, or load it "
-            "with the release of Privet that wrote it."
+            f"{path.name} is not a Privet model file of version 1. Check the path (a command "
+            "takes the model before the table), or load it with the Privet that wrote it."
         )
     body, digest = whole[:-DIGEST], whole[-DIGEST:]
     length = int.from_bytes(whole[len(MAGIC) : start], "little")

@@ -17,7 +17,7 @@ try:
     from flint import arb, ctx
 except ImportError as error:  # pragma: no cover - the extra is there where tests run
     raise MissingExtra(
-        "The recomputation needs python-flint: install privet[verify], or ask for the other "
+        "The recomputation needs python-flint: pip install 'privet[verify]', or ask for the other "
         "checks alone with --no-recompute."
     ) from error
 

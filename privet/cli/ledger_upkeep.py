@@ -122,7 +122,9 @@ def roles(
     try:
         from privet.ledger.postgres_roles import create_roles, roles_sql
     except ImportError as error:
-        raise MissingExtra("Roles on PostgreSQL need psycopg: install privet[postgres].") from error
+        raise MissingExtra(
+            "Roles on PostgreSQL need psycopg: pip install 'privet[postgres]'."
+        ) from error
     made = (create_roles if apply else roles_sql)(ledger_url(place), prefix)
     for statement in made:
         say(f"{statement.strip().rstrip(';')};")

@@ -103,6 +103,15 @@ def required(value: Given | None, name: str) -> Given:
     return value
 
 
+def refuse_missing(**given: Any) -> None:
+    """Name all that a command cannot do without, at once: values by the words for them."""
+    absent = [words for words, value in given.items() if value is None]
+    if absent:
+        raise typer.BadParameter(
+            f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} missing."
+        )
+
+
 # -- what is spent, and where it is charged ------------------------------------------------------
 
 

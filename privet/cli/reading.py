@@ -8,6 +8,7 @@ asked to.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -106,8 +107,14 @@ class Reading(FileFlags):
         bool, typer.Option("--yes", help="Go on whatever the look shows, without a question.")
     ] = False
 
-    def look_first(self, schema: Schema, data: Any) -> None:
-        """Show how well the cells fit, and stop or ask where too few do."""
+    def look_first(
+        self, schema: Schema, data: Any, warned: Callable[[int], str] = lambda rows: ""
+    ) -> None:
+        """Show how well the cells fit, and stop or ask where too few do.
+
+        ``warned`` says what speaks against spending the budget on so many rows; then a person at a
+        terminal is asked too.
+        """
         terminal = sys.stdin.isatty() and sys.stderr.isatty()
         if self.look is None and not terminal:
             say(UNSEEN, err=True)  # whatever the cells are: a log may be read by anyone
@@ -115,7 +122,10 @@ class Reading(FileFlags):
         if self.look is False:
             return
         look = looked(schema, data)
-        if not look.exceeding or self.yes:
+        warning = warned(look.rows)
+        if warning:
+            say(f"Note: {warning}", err=True)
+        if self.yes or not (look.exceeding or (warning and terminal)):
             return
         if terminal:
             # not typer.confirm, which prints a blank on standard output
@@ -192,7 +202,8 @@ def looked(schema: Schema, data: Any) -> Look:
         if column.missing or column.misses
     ]
     say(
-        f"A look at {look.rows:,} rows, for your eyes only: no guarantee covers these counts.",
+        f"A look at {look.rows:,} row{'s' * (look.rows != 1)}, for your eyes only: no guarantee "
+        "covers these counts.",
         err=True,
     )
     if rows:

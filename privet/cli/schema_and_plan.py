@@ -140,7 +140,8 @@ def _label_facts(declared: Schema) -> dict[str, Any]:
 
 def _label_words(declared: Schema) -> str:
     if declared.classes is not None:
-        return ", ".join(str(value) for value in declared.classes)
+        words = ", ".join(str(value) for value in declared.classes)
+        return words + (" (the positive class)" if len(declared.classes) == 2 else "")
     return " to ".join(f"{end:g}" for end in declared.target_bounds or ())
 
 
@@ -294,8 +295,6 @@ def _planned(
     options: dict[str, Any],
 ) -> tuple[Any, int]:
     """The plan, and how many rows a person may have: from the flags, or as ``train`` would fit."""
-    from privet.models.knots import with_knots
-    from privet.models.raw_tables import for_schema, prepared_for
     from privet.planning import plan as make
     from privet.schema import Schema
 
@@ -306,14 +305,31 @@ def _planned(
         width = required(columns, "--columns")
         return make(model.unfitted(None, **options), n=rows, d=width, classes=classes), 1
     declared = Schema.from_toml(schema)
-    made = partial(for_schema, model.unfitted(declared.classes or (), **options))
-    declared = with_knots(declared, "auto" if model.is_default else None, rows, made)
-    unfitted = prepared_for(made(declared), rows, declared.width)
-    taken = UNPLANNED.get(getattr(unfitted, "mechanism", ""))
+    unfitted = model.unfitted(declared.classes or (), **options)
+    found, taken = plan_of_fit(unfitted, declared, rows, "auto" if model.is_default else None)
     if options.get("mechanism") is None and taken is not None:
         typer.echo(INSTEAD.format(taken=taken), err=True)
-        unfitted.set_params(mechanism="objective")
-    return make(unfitted, n=rows, d=declared.width), declared.group_size
+    return found, declared.group_size
+
+
+def plan_of_fit(
+    unfitted: Any, declared: Schema, rows: int, knots: Literal["auto"] | None
+) -> tuple[Any, str | None]:
+    """The plan of what ``train`` would fit, and what it takes by itself of which there is none."""
+    from privet.models.knots import with_knots
+    from privet.models.raw_tables import for_schema, prepared_for
+    from privet.planning import plan as make
+
+    asked = getattr(unfitted, "mechanism", None)
+    made = partial(for_schema, unfitted)
+    declared = with_knots(declared, knots, rows, made)
+    ready = prepared_for(made(declared), rows, declared.width)
+    taken = UNPLANNED.get(getattr(ready, "mechanism", ""))
+    if asked in UNPLANNED:
+        taken = None  # asked for by name: refused
+    elif taken is not None:
+        ready.set_params(mechanism="objective")
+    return make(ready, n=rows, d=declared.width), taken
 
 
 def _finite(value: Any) -> Any:

@@ -117,6 +117,10 @@ def _make(place: Path) -> Path:
 
 def _private_key(path: Path) -> Any:
     tools = _cryptography()
+    if not path.exists():
+        raise DeclarationError(
+            f"There is no key {path.name!r}. Make a pair: privet sign --new-key {path.name}."
+        )
     try:
         found = tools.serialization.load_pem_private_key(read_whole(path, MEGABYTE), password=None)
     except (ValueError, TypeError, tools.exceptions.UnsupportedAlgorithm) as error:
@@ -146,7 +150,9 @@ class _Tools:
             from cryptography.hazmat.primitives import serialization
             from cryptography.hazmat.primitives.asymmetric import ed25519
         except ImportError as error:
-            raise MissingExtra("Signatures need cryptography: install privet[sign].") from error
+            raise MissingExtra(
+                "Signatures need cryptography: pip install 'privet[sign]'."
+            ) from error
         self.exceptions: Any = exceptions
         self.serialization: Any = serialization
         self.ed25519: Any = ed25519

@@ -19,11 +19,12 @@ from privet.cli.options import (
     Force,
     Json,
     command,
+    refuse_missing,
     required,
 )
 from privet.cli.printing import as_json, facts, free_place, working
 from privet.cli.reading import Reading
-from privet.errors import DeclarationError
+from privet.errors import DeclarationError, PrivetError
 
 if TYPE_CHECKING:
     from privet.models.classifier import PrivateLinearClassifier
@@ -75,16 +76,18 @@ def train(
     Kernel machines expect columns of about unit variance: add --standardize private, or --gamma.
     With many features they need --delta or --rho: a pure epsilon is noisy there.
     """
+    refuse_missing(**{"DATA": data, "--schema": schema, "--out": out})
     options = {"budget": budget.budget(), **account.options(), **noise.options()}
     data, out = required(data, "DATA"), required(out, "--out")
     free_place(out, force=force, apart=(data, schema))
     table = engine.table(data)
     declared = reading.schema(confirmed_schema(required(schema, "--schema")), table)
     unfitted = model.unfitted(declared.classes or (), **options)
-    reading.look_first(declared, table)
+    knots: Literal["auto"] | None = "auto" if model.is_default else None
+    reading.look_first(declared, table, lambda rows: hopeless(unfitted, declared, rows, knots))
     start = time.perf_counter()
     with paying(out, account.ledger, force=force) as paid:
-        fitted = fit(unfitted, declared, table, knots="auto" if model.is_default else None)
+        fitted = fit(unfitted, declared, table, knots=knots)
         deliver(fitted, paid)
     bent = getattr(fitted, "schema_", "") != declared.to_toml()
     show_released(fitted, out, time.perf_counter() - start, json=json, bent=bent)
@@ -122,6 +125,7 @@ def tune(
     down before anybody looked at the rows. Where only the regularization is in question, the
     default rule of `privet train` costs nothing and is usually better.
     """
+    refuse_missing(**{"DATA": data, "--schema": schema, "--candidates": candidates, "--out": out})
     options = {"budget": budget.budget(), **account.options()}
     if public is not None:
         options["validation"] = public
@@ -151,6 +155,22 @@ def confirmed_schema(path: Path) -> Schema:
     declared = Schema.from_toml(path)
     refuse_unconfirmed(declared)
     return declared
+
+
+def hopeless(unfitted: Any, declared: Schema, rows: int, knots: Literal["auto"] | None) -> str:
+    """A warning where ``privet plan`` would call the fit hopeless; nothing where it has no plan."""
+    from privet.cli.schema_and_plan import plan_of_fit
+
+    try:
+        found, unplanned = plan_of_fit(unfitted, declared, rows, knots)
+    except PrivetError:
+        return ""  # the fit itself says what is wrong
+    if unplanned or found.verdict != "hopeless":
+        return ""
+    return (
+        f"with {rows:,} row{'s' * (rows != 1)} and this budget the noise hides nearly all that "
+        "could be learned; privet plan calls this fit hopeless."
+    )
 
 
 def fit(

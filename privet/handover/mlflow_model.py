@@ -64,7 +64,9 @@ def write_mlflow(released: HandedModel, out: Path, *, replace: bool) -> None:
         try:
             import mlflow.pyfunc
         except ImportError as error:
-            raise MissingExtra("MLflow's format needs mlflow-skinny: privet[mlflow].") from error
+            raise MissingExtra(
+                "MLflow's format needs mlflow-skinny: pip install 'privet[mlflow]'."
+            ) from error
     released.schema  # noqa: B018  refused before anything is written
     released.last.refuse_unscored()
     if out.exists() and not replace:

@@ -16,7 +16,7 @@ def model_card(released: HandedModel) -> str:
     try:
         import yaml
     except ImportError as error:
-        raise MissingExtra("A card needs PyYAML, the extra 'cli'.") from error
+        raise MissingExtra("A card needs PyYAML: pip install 'privet[cli]'.") from error
     kind = ["differential-privacy", guarantee.budget.kind] if facts.private else []
     front: dict[str, Any] = {
         "library_name": "privet",

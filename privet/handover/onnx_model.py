@@ -96,7 +96,9 @@ def onnx_graph(released: HandedModel) -> bytes:
         from skl2onnx import to_onnx
         from skl2onnx.common.data_types import FloatTensorType
     except ImportError as error:
-        raise MissingExtra("ONNX needs skl2onnx and onnxruntime: install privet[onnx].") from error
+        raise MissingExtra(
+            "ONNX needs skl2onnx and onnxruntime: pip install 'privet[onnx]'."
+        ) from error
     numbers = released.is_regression
     plain: Any = None if numbers else plain_model(released)
     if numbers:
@@ -129,7 +131,9 @@ def _session(raw: bytes) -> Any:
     try:
         from onnxruntime import InferenceSession
     except ImportError as error:
-        raise MissingExtra("ONNX needs onnxruntime to compare: privet[onnx].") from error
+        raise MissingExtra(
+            "ONNX needs onnxruntime to compare: pip install 'privet[onnx]'."
+        ) from error
     return InferenceSession(raw, providers=["CPUExecutionProvider"])
 
 

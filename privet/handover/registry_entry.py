@@ -141,5 +141,5 @@ def as_yaml(entry: dict[str, Any]) -> str:
     try:
         import yaml
     except ImportError as error:
-        raise MissingExtra("YAML needs PyYAML, the extra 'cli'.") from error
+        raise MissingExtra("YAML needs PyYAML: pip install 'privet[cli]'.") from error
     return str(yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=100))

@@ -21,7 +21,7 @@ from privet.errors import DeclarationError, MissingExtra
 from privet.inference.interval_latex import latex_table
 from privet.inference.released_model import NamedDirections, ParameterLayout
 from privet.inference.uncertainty import Uncertainty
-from privet.privacy.guarantee import Guarantee
+from privet.privacy.guarantee import Guarantee, noise_words
 
 ABOUT = (
     "The intervals are for theta0, the minimizer of the regularized population risk: what the fit "
@@ -151,8 +151,8 @@ class ShownIntervals(ABC):
         return [
             f"{about.n:,} rows, regularization {about.regularization:.4g}. {first}",
             f"{ABOUT} {self.layout.given}".rstrip(),
-            f"Standard errors hold sampling and the noise of {noise.mechanism} perturbation "
-            f"({noise.main.kind}).{self._doubt()}",
+            f"Standard errors hold sampling and the noise of {noise.mechanism} perturbation: "
+            f"{noise_words(noise.main.kind)}.{self._doubt()}",
             f"{self.price()} They rely on the rows being those of the fit: only their number was "
             "compared.",
         ]
@@ -191,8 +191,8 @@ class ShownIntervals(ABC):
         if self.with_model:
             noise, more = guarantee.event.parts[-1].noise, "less of it by what the fit left"
             whole = f"The model and its intervals cost {each} together, as one release"
-            return f"{whole}: two matrices with {noise} noise, {more}."
-        released = f"two matrices released with {guarantee.event.noise} noise"
+            return f"{whole}: two matrices with {noise_words(noise)}, {more}."
+        released = f"two matrices released with {noise_words(guarantee.event.noise)}"
         return f"The intervals cost {each} beyond the model: {released}."
 
     @property
@@ -218,7 +218,7 @@ class ShownIntervals(ABC):
         try:
             from matplotlib.figure import Figure
         except ImportError as error:
-            raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
+            raise MissingExtra("Pictures need matplotlib: pip install 'privet[cli]'.") from error
         shown = self.clearest()[:MOST]
         figure = Figure(figsize=(7.0, 1.3 + 0.24 * len(shown)), layout="constrained")
         self.draw(figure.subplots(), shown)
@@ -285,7 +285,7 @@ def drawable(path: Any) -> None:
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as error:
-        raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
+        raise MissingExtra("Pictures need matplotlib: pip install 'privet[cli]'.") from error
     kinds = FigureCanvasBase.get_supported_filetypes()
     if Path(path).suffix.lower().removeprefix(".") not in kinds:
         raise DeclarationError(

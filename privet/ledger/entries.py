@@ -144,7 +144,8 @@ class Entries:
         opened = next((entry for entry in mine if entry.kind == "open"), None)
         if opened is None:
             raise LedgerError(
-                f"The data set {dataset!r} is not open in this ledger. Open it with its cap first."
+                f"The data set {dataset!r} is not open in this ledger. Check its name, or open it "
+                "with its cap first: Ledger.open or `privet ledger open`."
             )
         known = next((e for e in mine if e.kind == kind and e.key == key is not None), None)
         _check_hashes(opened, mine[-1], known)

@@ -18,6 +18,6 @@ def store_at(url: str) -> Store:
         from privet.ledger.postgres import PostgresStore
     except ImportError as error:
         raise MissingExtra(
-            "A ledger on PostgreSQL needs psycopg: install privet[postgres]."
+            "A ledger on PostgreSQL needs psycopg: pip install 'privet[postgres]'."
         ) from error
     return PostgresStore(url)

@@ -204,8 +204,8 @@ class Mechanism(Trainer):
             )
         if self.noise == "gaussian" and not self.budget.allows_gaussian:
             raise DeclarationError(
-                "Gaussian noise has no pure epsilon. Use noise='laplace', or a ZCDP or "
-                "ApproxDP budget."
+                "Gaussian noise has no pure epsilon. Use noise='laplace', or a ZCDP, GDP or "
+                "ApproxDP budget (on the command line --rho, --mu or --delta)."
             )
 
     # -- without data --------------------------------------------------------------------------

@@ -268,7 +268,7 @@ def plot_ellipses(model: FeaturedModel, ax: Any = None, reach: float | None = No
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
+        raise MissingExtra("Pictures need matplotlib: pip install 'privet[cli]'.") from error
     ellipsoids = model.ellipsoids()
     middle, spread = np.zeros(2), np.ones(2)
     if model.standardize is not None:

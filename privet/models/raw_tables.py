@@ -244,7 +244,8 @@ def encoded_features(model: Promised, X: Any) -> Any:
 def refuse_unconfirmed(schema: Schema) -> None:
     """Refuse a schema with a declaration that still waits for a person."""
     if schema.unconfirmed:
-        names = ", ".join(schema.unconfirmed[:5]) + (" ..." if schema.unconfirmed[5:] else "")
+        more = f" and {len(schema.unconfirmed) - 5} more" if schema.unconfirmed[5:] else ""
+        names = ", ".join(schema.unconfirmed[:5]) + more
         raise DeclarationError(
             f"The schema has declarations that were read from the data and that nobody has "
             f"confirmed: {names}. Replace each by what you can name without looking, and remove "

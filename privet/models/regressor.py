@@ -76,8 +76,8 @@ def _refuse_gaps(targets: NDArray[Any]) -> None:
         return
     if targets.dtype.kind not in "biuf" or not np.isfinite(targets).all():
         raise DataError(
-            "The targets must be finite numbers. Leave out rows without a target by a rule "
-            "that does not look at them, or fill the gaps."
+            "The targets must be finite numbers. Put a declared constant, such as the middle of "
+            "the bounds, where one is missing; leaving such rows out would tell about them."
         )
 
 

@@ -232,7 +232,7 @@ def draw(
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtra("Drawing a plan needs matplotlib, the extra 'cli'.") from error
+        raise MissingExtra("Drawing a plan needs matplotlib: pip install 'privet[cli]'.") from error
     figure = Figure(figsize=(10.5, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     _noise(left, plan, plans, values)

@@ -18,6 +18,7 @@ even: a category that few rows have is predicted worse.
 from __future__ import annotations
 
 import math
+import textwrap
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ from privet.planning.rows_needed import smallest
 from privet.privacy.attacker import attacker_accuracy
 from privet.statement import in_words
 from privet.statement.facts import percent
-from privet.statement.writers import labeled
+from privet.statement.writers import WIDTH, labeled
 
 #: added error, shrinkage undone, in half intervals (or logarithms of a rate): up to here, from here
 COMFORTABLE, HOPELESS = 0.02, 0.5
@@ -253,8 +254,9 @@ class RegressionPlan:
     def __str__(self) -> str:
         declared, (low, high) = self.declared, self.declared.model.target_ends
         title = (
-            f"Plan for {declared.n:,} rows, {declared.d:,} columns, a target from {low:g} to "
-            f"{high:g}: {type(declared.model).__name__} by {self.mechanism}, {declared.budget}"
+            f"Plan for {declared.n:,} rows, {declared.d:,} column{'s' * (declared.d != 1)}, a "
+            f"target from {low:g} to {high:g}: {type(declared.model).__name__} by "
+            f"{self.mechanism}, {declared.budget}"
         )
         what = declared.model.changed_words
         main = self.design.main
@@ -274,11 +276,12 @@ class RegressionPlan:
              f"adds {self.unshrunk_error:.3g}"),
             ("sampling adds", f"about {self.sampling_error:.3g}, if residuals reach the knee"),
         ]  # fmt: skip
-        parts = [title, "", "Proved, whatever the table"]
+        parts = [*textwrap.wrap(title, WIDTH), "", "Proved, whatever the table"]
         parts += [labeled(*pair) for pair in proved]
         parts += ["", "Rough, for a table whose columns all vary alike (one-hot columns do not)"]
         parts += [labeled(*pair) for pair in rough]
-        return "\n".join([*parts, "", f"Verdict: {self.verdict}.", f"  {RULE}"])
+        rule = textwrap.wrap(RULE, WIDTH, initial_indent="  ", subsequent_indent="  ")
+        return "\n".join([*parts, "", f"Verdict: {self.verdict}.", *rule])
 
     def _risk_words(self) -> list[tuple[str, str]]:
         mean, most = self.excess_risk_mean, self.excess_risk()

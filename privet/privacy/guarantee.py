@@ -23,6 +23,8 @@ UNIT = "one row of the training table"
 EVALUATED = "one row of the evaluated table"
 #: laws of noise whose names do not explain themselves
 NOISE = {
+    "laplace": "Laplace noise",
+    "gaussian": "Gaussian noise",
     "product": "Laplace noise in the shape of the declared domain",
     "hull": "Laplace noise in the shape of the declared domain",
     "grouped": "Laplace noise in the shape of the declared domain",
@@ -39,7 +41,19 @@ MECHANISM = {
     "output": "output perturbation",
     "gradient": "private gradient descent",
     "means": "noisy class means",
+    "function": "function perturbation",
+    "sparse_vector": "the sparse vector technique",
 }
+
+
+def noise_words(name: str) -> str:
+    """A law of noise by its name in a release, in words."""
+    return NOISE.get(name, f"{name} noise")
+
+
+def mechanism_words(name: str) -> str:
+    """A mechanism by its name in a release, in words."""
+    return MECHANISM.get(name, name)
 
 
 def today() -> str:
@@ -111,8 +125,8 @@ class Guarantee:
     @property
     def mechanism(self) -> str:
         """Mechanism and noise in words."""
-        words = MECHANISM.get(self.event.mechanism, self.event.mechanism)
-        return f"{words} with {NOISE.get(self.event.noise, f'{self.event.noise} noise')}"
+        words = mechanism_words(self.event.mechanism)
+        return f"{words} with {noise_words(self.event.noise)}"
 
     @property
     def each(self) -> str:

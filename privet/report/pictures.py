@@ -77,7 +77,7 @@ def axes_of(height: float) -> Iterator[tuple[Any, Any]]:
         from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtra("Pictures need matplotlib, the extra 'cli'.") from error
+        raise MissingExtra("Pictures need matplotlib: pip install 'privet[cli]'.") from error
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         # a name in another script: the reader's browser has the letters, the drawing font need not
         warnings.filterwarnings("ignore", message="Glyph")

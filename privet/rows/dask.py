@@ -79,7 +79,9 @@ class DaskEngine(Engine):
         try:
             from distributed import Client, LocalCluster
         except ImportError as error:
-            raise MissingExtra("The engine 'dask' needs distributed, the extra 'dask'.") from error
+            raise MissingExtra(
+                "The engine 'dask' needs distributed: pip install 'privet[dask]'."
+            ) from error
         self._asked = workers or usable_cores()
         self._cluster: Any = None  # one that was started here
         if isinstance(scheduler, Client):

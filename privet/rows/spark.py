@@ -46,7 +46,9 @@ class SparkEngine(Engine):
         try:
             from pyspark.sql import SparkSession
         except ImportError as error:
-            raise MissingExtra("The engine 'spark' needs pyspark, the extra 'spark'.") from error
+            raise MissingExtra(
+                "The engine 'spark' needs pyspark: pip install 'privet[spark]'."
+            ) from error
         if isinstance(master, SparkSession):
             session = master
         else:

@@ -15,7 +15,6 @@ import csv
 import gzip
 import re
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from privet.errors import DataError
-from privet.schema.file_format import SEPARATORS, FileFormat, listed, pyarrow
+from privet.schema.file_format import SEPARATORS, FileFormat, pyarrow, refuse_twice
 
 BLOCK = 1 << 23
 
@@ -306,9 +305,5 @@ def _split(line: str, separator: str) -> list[str]:
     names = next(csv.reader([line], delimiter=separator), [])
     if not any(name.strip() for name in names):
         raise Unreadable("it has no first line of names")
-    twice = sorted(name for name, count in Counter(names).items() if name.strip() and count > 1)
-    if twice:
-        raise DataError(
-            f"The file has several columns of the same name: {listed(twice)}. Rename them."
-        )
+    refuse_twice([name for name in names if name.strip()])  # a spreadsheet leaves some unnamed
     return names

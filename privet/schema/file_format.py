@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from privet._checks import shown
-from privet.errors import MissingExtra
+from privet.errors import DataError, MissingExtra
+from privet.schema.cells import number_of
 from privet.schema.declared_values import Misdeclared
 
 #: what a separator is guessed from, the likelier first
 SEPARATORS = (",", ";", "\t", "|")
+#: how the names of tables end
+CSV_NAMES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+TABLES = (".parquet", ".pq", *CSV_NAMES)
 _NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 
 
@@ -84,6 +89,25 @@ def listed(names: Sequence[str]) -> str:
     return told + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
+def look_like_cells(names: Iterable[str]) -> bool:
+    """Whether a first line may be somebody's row: it holds a number, so nobody quotes it."""
+    return any(number_of(name) == number_of(name) for name in names)
+
+
+def refuse_twice(names: Sequence[str]) -> None:
+    """Refuse columns that share a name, without quoting a first line that may be a row."""
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice and look_like_cells(names):
+        raise DataError(
+            "The first line of the file repeats a cell and holds numbers, so it seems to be a row. "
+            "Put a line with the names of the columns before it."
+        )
+    if twice:
+        raise DataError(
+            f"The file has several columns of the same name: {listed(twice)}. Rename them."
+        )
+
+
 def pyarrow() -> Any:
     """Arrow with its readers, or a refusal that names the extra that brings it."""
     try:
@@ -91,5 +115,5 @@ def pyarrow() -> Any:
         import pyarrow.csv
         import pyarrow.parquet
     except ImportError:
-        raise MissingExtra("Reading files needs pyarrow, the extra 'parquet'.") from None
+        raise MissingExtra("Reading files needs pyarrow: pip install 'privet[parquet]'.") from None
     return pa

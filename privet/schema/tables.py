@@ -6,19 +6,27 @@ they quote the rows they stumble over.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from privet._untrusted import refuse_special
 from privet.errors import DataError, MissingExtra
-from privet.schema.cells import Cells, arrow_cells, is_readable, number_of
-from privet.schema.file_format import PLAIN, FileFormat, listed, pyarrow
+from privet.schema.cells import Cells, arrow_cells, is_readable
+from privet.schema.file_format import (
+    CSV_NAMES,
+    PLAIN,
+    TABLES,
+    FileFormat,
+    listed,
+    look_like_cells,
+    pyarrow,
+    refuse_twice,
+)
 
 BATCH = 32_768
-CSV_NAMES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class OpenTable:
         if absent:
             word, named = "column" if len(absent) == 1 else "columns", ", ".join(map(repr, absent))
             raise DataError(
-                f"The table has no {word} {named}, which the schema declares. {self.known()}"
+                f"The table has no {word} {named}, which the schema declares. {self.known(absent)}"
             )
         useless = [name for name in names if not is_readable(self.types[name])]
         if useless:
@@ -78,21 +86,34 @@ class OpenTable:
                 "numbers or text before encoding."
             )
 
-    def known(self) -> str:
-        """A sentence with the names of the columns, unless they look like cells."""
-        if any(number_of(name) == number_of(name) for name in self.types):
+    def known(self, absent: Sequence[str] = ()) -> str:
+        """A sentence with the names of the columns, unless they look like cells.
+
+        Those spelled like an absent one are told apart: the list ends after a dozen.
+        """
+        if look_like_cells(self.types):
             return "Is its first line a line of names?"
-        one = (
-            ""
-            if self.separator is None or len(self.types) > 1
-            else (f" They were split at {self.separator!r}: is that the separator?")
+        told = f"Its columns are {listed(list(self.types))}."
+        if len(self.types) == 1 and self.separator is not None:
+            return f"{told} They were split at {self.separator!r}: is that the separator?"
+        alike = _alike(absent, list(self.types))
+        return (
+            f"{told} Is {listed(alike)} meant? Names must agree letter by letter."
+            if alike
+            else told
         )
-        return f"Its columns are {listed(list(self.types))}.{one}"
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """The rows in order, with these columns only."""
         self.require(names)
         return self.source(list(names))
+
+
+def _alike(absent: Sequence[str], present: Sequence[str]) -> list[str]:
+    """Of the columns that are there, those spelled much like an absent one."""
+    plain = {name.strip().casefold(): name for name in present}
+    near = (get_close_matches(name.strip().casefold(), plain, 1, 0.75) for name in absent)
+    return list(dict.fromkeys(plain[name] for found in near for name in found))
 
 
 def is_table(value: Any) -> bool:
@@ -123,7 +144,10 @@ def open_table(table: Any, file: FileFormat | None = None) -> OpenTable:
         return _open_parquet(path)
     if path.name.lower().endswith(CSV_NAMES):
         return _open_csv(path, file or PLAIN)
-    raise DataError(f"A path must end in .parquet, .pq, {', '.join(CSV_NAMES)}.")
+    raise DataError(
+        f"{path.name!r} is no table that can be read: save it as Parquet or CSV, with a name that "
+        f"ends in {', '.join(TABLES)}."
+    )
 
 
 # -- data frames -------------------------------------------------------------------------------
@@ -141,7 +165,9 @@ def _framed(columns: Mapping[str, Any]) -> Any:
         except Exception as error:  # their messages quote cells
             kind = type(error).__name__
         raise DataError(f"The columns do not make a table; {library} answered {kind}.")
-    raise MissingExtra("A table as a dictionary needs pyarrow (the extra 'parquet'), or pandas.")
+    raise MissingExtra(
+        "A table as a dictionary needs pandas, or pyarrow: pip install 'privet[parquet]'."
+    )
 
 
 def _open_frame(table: Any) -> OpenTable:
@@ -171,7 +197,9 @@ def collected(frame: Any) -> Any:
     try:
         return frame.collect()
     except ModuleNotFoundError as error:
-        raise MissingExtra(f"Reading this table needs {error.name}, the extra 'parquet'.") from None
+        raise MissingExtra(
+            f"Reading this table needs {error.name}: pip install 'privet[parquet]'."
+        ) from None
     except Exception as error:
         kind = type(error).__name__
         raise DataError(f"The table cannot be computed; its engine answered {kind}.") from None
@@ -184,9 +212,7 @@ def typed(schema: Any) -> dict[str, Any]:
     """Columns of an Arrow schema with their narwhals types."""
     import narwhals.stable.v2 as nw
 
-    twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
-    if twice:
-        raise DataError(f"The file has several columns of the same name: {listed(twice)}.")
+    refuse_twice(schema.names)
     return dict(nw.from_native(schema.empty_table(), eager_only=True).collect_schema())
 
 

@@ -43,7 +43,7 @@ from privet.errors import DeclarationError
 from privet.schema.columns import Categorical, Column, Label, Numeric
 from privet.schema.declarations import Declarations, Tolerance
 from privet.schema.declared_values import Misdeclared
-from privet.schema.file_format import FileFormat
+from privet.schema.file_format import TABLES, FileFormat
 from privet.schema.persons import Person
 from privet.schema.target import Target
 
@@ -73,6 +73,11 @@ def read(make: Callable[..., Made], source: str | Path) -> Made:
     """What ``make``, the class ``Schema``, makes of a file or of text."""
     if isinstance(source, str) and "\n" in source:
         return of_text(make, source)
+    if str(source).lower().endswith(TABLES):
+        raise DeclarationError(
+            f"A schema is a TOML file, and {str(source)!r} has the name of a table. Give the table "
+            "and the schema each in its place."
+        )
     try:
         return _parse(make, read_whole(source, LARGEST).decode(), f"{source}, ")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The ledger as a time line, for curators: what was charged, when, and whether it was released."""
+"""The ledger as a timeline, for curators: what was charged, when, and whether it was released."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from privet.ledger.entry import Entry
 from privet.ledger.fits import charged_words
+from privet.privacy.guarantee import mechanism_words
 from privet.service.refusals import Refusal
 from privet.service.served_model import Served
 
@@ -25,7 +26,7 @@ def time_line(served: Served) -> dict[str, Any]:
             "entry": found.charged.sequence,
             "time": found.charged.time,
             "price": _price(found.charged, terms.group),
-            "mechanism": str(found.charged.told.get("mechanism", "")),
+            "mechanism": mechanism_words(str(found.charged.told.get("mechanism", ""))),
             "part": found.charged.part,
             "released": found.settled,
         }

@@ -21,8 +21,12 @@ async function ask(path, body) {
   const options = { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) };
   const answer = await fetch(path + "?model=" + encodeURIComponent(model), options);
   const found = await answer.json();
-  if (!answer.ok) throw new Error(found.error ? found.error.message : "The service did not answer.");
-  return found;
+  if (answer.ok) return found;
+  if (answer.status === 401) {
+    byId("token-box").open = true;
+    throw new Error("It needs a token that the service knows. Check what stands under Token.");
+  }
+  throw new Error(found.error ? found.error.message : "The service did not answer.");
 }
 
 function element(tag, text) {
@@ -39,6 +43,22 @@ function asCell(field) {
     return Number.isFinite(number) ? number : text;
   }
   return field.value;
+}
+
+function refuse(out, words) {
+  out.replaceChildren(element("strong", "Not answered. "), words);
+  out.dataset.state = "refused";
+}
+
+/** The first field of a number that holds something else, marked for eyes and screen readers. */
+function wrongField(fields) {
+  let first = null;
+  for (const field of fields) {
+    const wrong = field.dataset.number && typeof asCell(field) === "string";
+    field.ariaInvalid = wrong ? "true" : null;
+    if (wrong && !first) first = field;
+  }
+  return first;
 }
 
 function gauge(words, value, most) {
@@ -70,7 +90,7 @@ function showBounds(out, found) {
 function showScore(out, found) {
   const score = found.scores[0];
   if (Array.isArray(score)) return;
-  let words = "Score " + score.toPrecision(3) + ": above zero it speaks for " + found.classes[1] + ".";
+  let words = "Score " + score.toPrecision(3) + ": above zero it speaks for “" + found.classes[1] + "”.";
   if (found.noise_sd) {
     const wide = 1.96 * found.noise_sd;
     words += " Noise alone moves it by up to ± " + wide.toPrecision(2) + " in 95 of 100 answers"
@@ -83,10 +103,13 @@ byId("form").addEventListener("submit", async (event) => {
   event.preventDefault();
   const out = byId("answer"), button = event.target.querySelector("button");
   if (button.ariaDisabled === "true") return;
-  const row = {};
-  for (const field of event.target.querySelectorAll("[data-column]")) {
-    row[field.dataset.column] = asCell(field);
+  const fields = [...event.target.querySelectorAll("[data-column]")], wrong = wrongField(fields);
+  if (wrong) {
+    refuse(out, wrong.dataset.column + " must be a number, or empty where it is not known.");
+    wrong.focus();
+    return;
   }
+  const row = Object.fromEntries(fields.map((field) => [field.dataset.column, asCell(field)]));
   button.ariaDisabled = "true"; // a button that is disabled would lose the keyboard
   try {
     const found = await ask("/predict", { rows: [row] });
@@ -97,8 +120,7 @@ byId("form").addEventListener("submit", async (event) => {
     else if (found.probabilities) showShares(out, found);
     else if (found.scores) showScore(out, found);
   } catch (error) {
-    out.replaceChildren(element("strong", "Not answered. "), error.message);
-    out.dataset.state = "refused";
+    refuse(out, error.message);
   }
   button.ariaDisabled = "false";
   showLeft();
@@ -138,7 +160,7 @@ byId("ledger").addEventListener("click", async () => {
     const found = await ask("/ledger");
     const list = element("ol");
     list.className = "line";
-    list.append(moment(found.opened, "The account was opened with " + found.account.counts + " = "
+    list.append(moment(found.opened, "The account was opened with a cap of " + found.account.counts + " = "
       + found.account.cap));
     for (const charge of found.charges) {
       list.append(moment(charge.time, charge.price + ", " + charge.mechanism

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import textwrap
 from collections.abc import Iterator
 from importlib.resources import files
@@ -193,16 +194,25 @@ def rendered(name: str, room: str = HERE, **values: Any) -> str:
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError as error:
-        raise MissingExtra("Pages need Jinja2, the extra 'cli'.") from error
+        raise MissingExtra("Pages need Jinja2: pip install 'privet[cli]'.") from error
 
     def source(wanted: str) -> str:
         found = files(room if wanted == name else HERE).joinpath(wanted)
         return found.read_text(encoding="utf-8")
 
     environment = Environment(
-        loader=FunctionLoader(source), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=FunctionLoader(source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=_together,
     )
     return str(environment.get_template(name).render(**values))
+
+
+def _together(value: Any) -> Any:
+    """A number and its percent sign on one line; SVG and other markup is left alone."""
+    return re.sub(r"(?<=\d) %", "\u00a0%", value) if type(value) is str else value
 
 
 def _is_page(path: Path) -> bool:

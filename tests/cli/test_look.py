@@ -194,3 +194,19 @@ def test_the_look_reads_what_train_would_refuse(people: Path, tmp_path: Path) ->
     refused(
         run("schema", "check", people / "schema.toml", tmp_path / "t.csv", "--look"), "'income'"
     )
+
+
+def test_a_hopeless_fit_is_told_and_asked_about_before_the_charge(
+    people: Path, tmp_path: Path
+) -> None:
+    for name in ("people.csv", "schema.toml"):
+        text = (people / name).read_text().splitlines(keepends=True)
+        (tmp_path / name).write_text("".join(text[:9] if name == "people.csv" else text))
+    run("ledger", "open", tmp_path / "b.db", "p", "--epsilon", 3)
+    code, _, shown = at_a_terminal(*training(tmp_path), answer="n")
+    assert (code, left(tmp_path)) == (1, 3.0)
+    for words in ("with 8 rows", "hopeless", QUESTION):
+        assert words in shown
+    told = run(*training(tmp_path), "--look", "--yes")  # nobody can be asked: a note
+    assert told.exit_code == 0
+    assert "hopeless" in told.stderr

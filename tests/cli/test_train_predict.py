@@ -108,7 +108,16 @@ def test_wrong_usage_is_two(
 def test_missing_flags_are_named(people: Path) -> None:
     misused(run("train", people / "people.csv", "--epsilon", 1, "--out", "m"), "--schema")
     misused(run("train", "--epsilon", 1, "--out", "m"), "DATA")
+    misused(run("train", people / "people.csv"), "--schema, --out are missing")
     misused(run("predict", people / "model.privet"), "DATA")
+
+
+def test_a_table_in_the_place_of_a_schema_or_a_model_is_told(people: Path, tmp_path: Path) -> None:
+    table, schema = people / "people.csv", people / "schema.toml"
+    swapped = ("train", schema, "--schema", table, "--epsilon", 1, "--out", tmp_path / "m")
+    refused(run(*swapped), "name of a table")
+    refused(run("predict", table, people / "model.privet"), "the model before the table")
+    refused(run("train", schema, *swapped[4:], "--schema", schema), "save it as Parquet or CSV")
 
 
 def test_nothing_is_spent_where_nothing_can_be_written(people: Path, tmp_path: Path) -> None:

@@ -167,6 +167,14 @@ def test_missing_columns_are_all_named_beside_those_that_are_there(tmp_path: Pat
         declared.encode(path)
 
 
+def test_a_name_that_is_spelled_alike_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{','.join('abcdefghijklm')},größe,ill,wards\n{','.join([CANARY] * 16)}\n")
+    with pytest.raises(DataError, match=r"Is 'größe', 'wards' meant\?") as error:
+        PLAIN.encode(path)
+    assert CANARY not in str(error.value)
+
+
 def test_a_first_line_of_cells_is_not_quoted(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f"1.5;{CANARY};ja\n0.5;B;nein\n")
@@ -181,6 +189,10 @@ def test_names_that_occur_twice_are_all_named(tmp_path: Path) -> None:
     path.write_text("a,b,a,c,b\n1,2,3,4,5\n")
     with pytest.raises(DataError, match="'a', 'b'"):
         PLAIN.encode(path)
+    path.write_text(f"{CANARY},{CANARY},1.5\na,b,2\n")
+    with pytest.raises(DataError, match="seems to be a row") as error:
+        PLAIN.encode(path)
+    assert CANARY not in str(error.value)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1 << 20])
