@@ -19,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 help:
 	@echo "make demo     every step on synthetic data: schema, model, statement, report"
 	@echo "make test     run the tests (WORKERS=n for n processes)"
-	@echo "make test-servers  the tests that start a database server, the service or a cluster"
+	@echo "make test-servers  the tests that start a database, the service, a cluster or many processes"
 	@echo "make test-spark  the tests of the Spark engine, where there is Java"
 	@echo "make test-service   the service with killed workers, made-up requests and a browser"
 	@echo "make browser  install Chromium from the system's packages, where that is possible"

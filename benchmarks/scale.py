@@ -5,6 +5,7 @@
     python benchmarks/scale.py growth folder     time of a pass over 1e5, 1e6 and 1e7 rows
     python benchmarks/scale.py workers folder    one worker against two
     python benchmarks/scale.py killed folder     thirty fits, in each of which a worker is killed
+    python benchmarks/scale.py whole folder      fits of 2 million rows beside a fit in memory
     python benchmarks/scale.py fit folder        one whole fit: passes, time, memory
         [scratch]                                with encoded rows kept in that folder
 
@@ -25,6 +26,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 from scale_table import scale_schema, write
 
 from privet import LogisticRegression, fit_table, stream
@@ -213,6 +215,37 @@ def killed(folder: Path, times: int = 30) -> None:
     print(f"| {times} | {same} the same release | {failed} clear errors |", flush=True)
 
 
+def whole(folder: Path, rounds: int = 5) -> None:
+    """From a folder to a release, in turns, one core each: the clock, and seconds of CPU.
+
+    In memory means: the table is read and encoded once, and stays there until the fit ends.
+    """
+    write(folder, 2_000_000, wide=True)
+    schema, model = scale_schema(wide=True), LogisticRegression(1.0)
+    dask = stream(folder, engine="dask", workers=1)
+    ways: dict[str, tuple[RawStream | None, Callable[[], Any]]] = {
+        "in memory": (None, lambda: pq.read_table(folder, use_threads=False)),
+        "from Parquet": (None, lambda: stream(folder, workers=1)),
+        "with a scratch file": (None, lambda: stream(folder, workers=1, scratch=folder)),
+        "Dask, one worker": (dask, lambda: dask),
+    }
+    clock: dict[str, list[float]] = {}
+    cores: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for name, (raw, table) in ways.items():
+            begun, before = time.perf_counter(), worked(raw)
+            fit_table(model, schema, table())
+            clock.setdefault(name, []).append(time.perf_counter() - begun)
+            cores.setdefault(name, []).append(worked(raw) - before)
+    for name in ways:
+        told = []
+        for found in (clock, cores):
+            pairs = zip(found[name], found["in memory"], strict=True)
+            ratio = median(one / two for one, two in pairs)
+            told.append(f"{median(found[name]):.2f} | {ratio:.2f}")
+        print(f"| {name} | {' | '.join(told)} |", flush=True)
+
+
 def fit(folder: Path) -> None:
     """One fit of logistic regression at epsilon 1; a third argument is a scratch folder."""
     scratch = sys.argv[3] if len(sys.argv) > 3 else None
@@ -238,6 +271,7 @@ if __name__ == "__main__":
         "growth": growth,
         "workers": workers,
         "killed": killed,
+        "whole": whole,
         "fit": fit,
     }
     commands[sys.argv[1]](Path(sys.argv[2]))

@@ -15,10 +15,12 @@ is the exponential mechanism's on a logarithmic scale between public ends. Two w
 - *in hindsight*: parts, share and a factor that makes the mean coverage exactly 0.95 are the best
   for each cell, and the ends are those of the exact lengths, divided and multiplied by 10
 
-Ours is ``fit_with_intervals`` with defaults. What is compared is the mean length over that of
-non-private intervals at the same regularization.
+Ours is ``fit_with_intervals`` with defaults. What is compared is the length over that of
+non-private intervals at the same regularization: its mean, and its median over the replicates,
+since single intervals may be many times longer than others. Cells where little bootstraps would be
+offered have more replicates. A cell is stored in ``little_bootstraps.json`` when it is done.
 
-Run: python reproduce/little_bootstraps.py   (needs PRIVET_DATA; some minutes)
+Run: python reproduce/little_bootstraps.py   (needs PRIVET_DATA; ten minutes)
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-from _common import HERE, table, tell, write
+from _bootstraps_page import bootstraps_page
+from _common import HERE, tell, write
 from _interval_cells import Cell, grid
 from interval_grid import CONSTANT, LEVEL, Setting, plain_sd, rows_for, setting_of
 from scipy.optimize import brentq
@@ -47,7 +50,8 @@ from privet.minimize import minimize
 from privet.randomness import InsecureSeed
 
 RESULTS = HERE / "little_bootstraps.json"
-REPLICATES = 60
+#: of a cell, and of one where they would be offered
+REPLICATES, MORE = 60, 180
 SHARES = (0.5, 0.7, 0.85)
 PARTS = (8, 16, 32, 64)
 #: rows that a part needs for each parameter, to have a sandwich at all
@@ -57,28 +61,6 @@ NORMAL = 1.959964
 
 #: what a median of 64 parts needs, as an epsilon, and the shares that a fit may be left with
 MEDIAN_NEEDS, LEAST_SHARE, MOST_SHARE = 0.75, 0.4, 0.85
-
-HEAD = """# Intervals from little bootstraps
-
-Written by `python reproduce/little_bootstraps.py`. Chadha, Duchi and Kuditipudi (2024) need no
-matrix: each of s parts of the table tells a length, and the median is released privately. Numbers
-are mean lengths over non-private ones at the same regularization, over {replicates} replicates,
-with the mean coverage, which is worked out from the law of the error with the exact matrices, to
-first order; resamples are without end. *Ours* is `fit_with_intervals` with defaults as it was
-before fit and matrices of logistic loss were one release: those intervals are shorter now (see
-[interval_grid.md](interval_grid.md)).
-
-- *By a rule*: as they would be released. The number of parts is the largest of {parts} that leaves
-  each {rows} rows for every parameter; each median gets eps = {needs} times 64/s, and the fit the
-  rest, in steps of 0.05; ends are those that no length can be beyond, by the fit's noise and the
-  regularization. They are *offered* where that leaves the fit {least} of the budget or more; a cell
-  without is shown with {least}.
-- *In hindsight*: parts, share and a factor that makes the mean coverage exactly 0.95 are the best
-  for each cell; ends within a factor of 10 of the exact lengths. *Bare* is their coverage without
-  that factor, and *ours, scaled* has such a factor too. Not worked out for the cells of
-  [interval_grid.md](interval_grid.md) below the first 24.
-
-"""
 
 
 def cells() -> list[Cell]:
@@ -164,6 +146,11 @@ def public_ends(setting: Setting) -> tuple[float, float]:
     )
 
 
+def replicates(cell: Cell, p: int) -> int:
+    """Of ours and of theirs by the rule."""
+    return MORE if by_rule(cell.n, p, cell.budget)[2] else REPLICATES
+
+
 def released(setting: Setting) -> dict[str, Any]:
     """Lengths and coverage as they would be released."""
     cell, p = setting.cell, len(setting.truth)
@@ -173,7 +160,7 @@ def released(setting: Setting) -> dict[str, Any]:
     seed = zlib.crc32(cell.key.encode()) + 2
     generator, noise = np.random.default_rng(seed), InsecureSeed(seed)
     halves = []
-    for _ in range(REPLICATES):
+    for _ in range(replicates(cell, p)):
         theta, rows, signs = fitted(other, generator, noise)
         logs = told(other, rows, signs, theta, parts)
         medians = [private_median(logs[:, j], each, *ends, generator) for j in range(p)]
@@ -181,6 +168,8 @@ def released(setting: Setting) -> dict[str, Any]:
     law, found = Truth(other), np.array(halves)
     return {
         "rule": law.width(found),
+        "rule_error": law.width_error(found),
+        "rule_median": law.median(found),
         "rule_coverage": law.coverage(found),
         "rule_parts": parts,
         "rule_share": share,
@@ -242,7 +231,19 @@ class Truth:
 
     def width(self, halves: Array) -> float:
         """The mean length over the non-private one."""
-        return float((halves.mean(axis=0) / self.exact).mean()) / NORMAL
+        return float(self.each(halves).mean())
+
+    def each(self, halves: Array) -> Array:
+        """The mean over coefficients of each replicate's lengths over the non-private ones."""
+        return np.asarray((halves / self.exact).mean(axis=1) / NORMAL)
+
+    def width_error(self, halves: Array) -> float:
+        """The standard error of the mean length."""
+        return float(self.each(halves).std(ddof=1) / math.sqrt(len(halves)))
+
+    def median(self, halves: Array) -> float:
+        """The median length."""
+        return float(np.median(self.each(halves)))
 
     def scaled(self, halves: Array) -> float:
         """The same with the factor that makes the coverage 0.95."""
@@ -257,10 +258,15 @@ def measure(cell: Cell, known: dict[str, Any]) -> dict[str, Any]:
     except InfeasibleBudget:
         return {"refused": True}
     unit, main = np.eye(len(setting.truth)), setting.design.main
-    some = itertools.islice(setting.uncertainties(), REPLICATES)
+    some = itertools.islice(setting.uncertainties(), replicates(cell, len(setting.truth)))
     halves = np.array([quantiles(1.0 - LEVEL, about.parts(unit), main) for about in some])
     truth = Truth(setting)
-    ours = {"ours": truth.width(halves), "scaled": truth.scaled(halves)}
+    ours = {
+        "ours": truth.width(halves),
+        "ours_error": truth.width_error(halves),
+        "ours_median": truth.median(halves),
+        "scaled": truth.scaled(halves),
+    }
     found = {**ours, "coverage": truth.coverage(halves), **released(setting)}
     if cell in cells() and "bootstraps" not in known:
         found |= in_hindsight(setting)
@@ -283,46 +289,6 @@ def in_hindsight(setting: Setting) -> dict[str, Any]:
     return best
 
 
-def line(one: dict[str, Any]) -> tuple[Any, ...]:
-    """Of the table."""
-    ours = f"{one['ours']:.2f} ({one['coverage']:.3f})"
-    rule = f"{one['rule']:.2f} ({one['rule_coverage']:.3f})"
-    how = f"{one['rule_parts']}, {one['rule_share']:.2f}"
-    hindsight = ("", "", "")
-    if "bootstraps" in one:
-        hindsight = (f"{one['scaled']:.2f}", f"{one['bootstraps']:.2f}", f"{one['bare']:.3f}")
-    place = (one["data"], one["d"], f"{one['n']:,}", one["loss"], f"{one['budget']:g}")
-    return (*place, ours, rule, how, "yes" if one["offered"] else "", *hindsight)
-
-
-def verdict(results: list[dict[str, Any]]) -> str:
-    """How often they are shorter, and by how much."""
-    shown = [one for one in results if "refused" not in one]
-    offered = [one for one in shown if one["offered"]]
-    ratios = [one["rule"] / one["ours"] for one in offered]
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    clearly = [one for one in offered if one["rule"] < 0.98 * one["ours"]]
-    names = ", ".join(
-        f"{one['data']} d = {one['d']}, n = {one['n']:,}, {one['loss']}, eps = {one['budget']:g} "
-        f"({one['rule'] / one['ours'] - 1.0:+.0%}, coverage {one['rule_coverage']:.3f})"
-        for one in clearly
-    )
-    others = [one for one in shown if not one["offered"]]
-    below = sum(one["rule_coverage"] < 0.93 for one in others)
-    known = [one for one in shown if "bootstraps" in one]
-    hindsight = sum(one["bootstraps"] < one["ours"] for one in known)
-    return (
-        f"- {len(shown)} cells, {len(results) - len(shown)} refused. By a rule: offered in "
-        f"{len(offered)}, where coverage is {min(one['rule_coverage'] for one in offered):.3f} or "
-        f"more and lengths are {min(ratios):.2f} to {max(ratios):.2f} times ours, "
-        f"{mean:.2f} on geometric average. More than 2 % shorter: {names or 'none'}. More than 2 % "
-        f"longer: {sum(ratio > 1.02 for ratio in ratios)}.\n"
-        f"- In the {len(others)} others their coverage is below 0.93 in {below} "
-        f"(lowest {min(one['rule_coverage'] for one in others):.3f}).\n"
-        f"- In hindsight they are shorter than ours in {hindsight} of {len(known)}.\n\n"
-    )
-
-
 def main() -> None:
     """Measure what is missing, then write the page."""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
@@ -332,20 +298,15 @@ def main() -> None:
             results[cell.key] = asdict(cell) | measure(cell, known)
             RESULTS.write_text(json.dumps(results, indent=0) + "\n")
             tell(f"{cell.key}: {results[cell.key]}")
-    found = list(results.values())
-    heads = (
-        "table", "d", "n", "loss", "eps", "ours (coverage)", "by a rule", "parts, share", "offered",
-        "ours, scaled", "in hindsight", "bare",
-    )  # fmt: skip
-    lines = [line(one) for one in found if "refused" not in one]
-    head = HEAD.format(
-        replicates=REPLICATES,
-        parts=", ".join(map(str, PARTS)),
-        rows=LEAST_ROWS,
-        needs=MEDIAN_NEEDS,
-        least=LEAST_SHARE,
-    )
-    write("little_bootstraps.md", head + verdict(found) + table(heads, lines))
+    settings = {
+        "replicates": REPLICATES,
+        "more": MORE,
+        "parts": ", ".join(map(str, PARTS)),
+        "rows": LEAST_ROWS,
+        "needs": MEDIAN_NEEDS,
+        "least": LEAST_SHARE,
+    }
+    write("little_bootstraps.md", bootstraps_page(list(results.values()), settings))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,14 @@ import numpy as np
 
 from privet._types import Array
 from privet.audit.attacks import Finding, allows_opposite_rows
-from privet.audit.beside_replay import fit_beside, moments_beside, worst_beside
-from privet.audit.cases import short
+from privet.audit.beside_replay import (
+    fit_beside,
+    fit_in_domain,
+    moments_beside,
+    worst_beside,
+    worst_beside_in_domain,
+)
+from privet.audit.cases import DOMAIN, UNLIKE, short
 from privet.audit.release_replay import (
     COLUMNS,
     ONE,
@@ -42,6 +48,7 @@ from privet.evaluation.number_evaluation import mechanism_of, noisy_means, resid
 from privet.evaluation.private_evaluation import draw_tables, examination
 from privet.losses import Loss
 from privet.mechanisms.matrix import MatrixDesign, NoisyMatrices, SecondMoments
+from privet.mechanisms.matrix_beside import LAWS
 from privet.mechanisms.moments import SQUARE_WEIGHT, MeanDesign
 from privet.models import LogisticRegression
 from privet.noise import ConeLaplace
@@ -162,7 +169,10 @@ PLENTY = 1000.0
 #: Rows and columns of the tables on which matrices are told apart best.
 RIGHT_ANGLES = (40, 2)
 #: Claims of fits and of matrices beside them, and ``n Lam``.
+IN_DOMAIN = (6.0, 2.0, 1.0)
 BESIDE = ((6.0, 2.0, 10.0), (1.0, 4.0, 3.0))
+#: The check whose measure is a loss at one output, and no distance.
+JOINT = "joint loss"
 Means = Callable[[Table], Array]
 
 
@@ -250,8 +260,15 @@ def _beside(rows: Rows, theta: Array) -> Iterator[Finding]:
     """Matrices beside their fit: the loss of both at once, and the noise."""
     for epsilon, more, ridge in BESIDE:
         design = fit_beside(epsilon, ridge)
-        told = f"intervals beside their fit, exact loss at epsilon = {epsilon:g} and {more:g}."
-        yield Finding("replay", *worst_beside(design, moments_beside(design, more)), told)
+        told = f"intervals beside their fit, laplace noise, epsilon {epsilon:g} and {more:g}."
+        yield Finding(JOINT, *worst_beside(design, moments_beside(design, more)), told)
+    epsilon, more, ridge = IN_DOMAIN
+    shaped: list[Any] = [law for law in LAWS if law != "laplace"]
+    for law in shaped:
+        within = fit_in_domain(UNLIKE if law == "grouped" else DOMAIN, law, epsilon, ridge)
+        told = f"intervals beside their fit, {law} noise, epsilon {epsilon:g} and {more:g}."
+        both = worst_beside_in_domain(within, moments_beside(within, more))
+        yield Finding(JOINT, *both, told)
     fresh = moments_beside(design, more)
     drawn = fresh.design(rows.n, rows.m)
 

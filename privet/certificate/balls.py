@@ -122,6 +122,17 @@ def concave_maximum(
     return hull(found, found + abs(slope(middle)) * (high - low))
 
 
+def largest_near(fits: Callable[[Ball], bool], most: Ball, guess: Ball) -> Ball:
+    """The same where a ``guess`` is the largest but for eight digits, and a search where it is not.
+
+    What is fitting must be so for all smaller numbers.
+    """
+    low, high = guess * (1 - arb(2) ** -40), guess * (1 + arb(2) ** -26)
+    if high < most and fits(low) and not fits(high):
+        return low
+    return largest_within(fits, most)
+
+
 def largest_within(fits: Callable[[Ball], bool], most: Ball) -> Ball:
     """A number up to ``most`` for which ``fits`` is certain, nearly the largest; 0 always fits."""
     for near in (most, most * (1 - arb(2) ** -100)):

@@ -4,8 +4,8 @@
          max_t {a t + log(1 + q t (1 - t)) + c w(t)} + max_t {a t + c w(t)} <= E + e - (2 a + q) off
          w(t) = t (eta (1 - t) + t),  slopes t up to that of the longest score
 
-Written from ``matrix_beside.proof.md``. Of the fit, a file of intervals holds what this needs; the
-rest of its numbers is in the model's own file.
+Written from ``matrix_beside.proof.md``. Of the fit, a file of intervals holds all numbers but the
+tolerance, which is in the model's own file: the gap's noise is at least that of rounding alone.
 """
 
 from __future__ import annotations
@@ -13,12 +13,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from privet.certificate.balls import Ball, ball, concave_maximum, larger, largest_within, total
-from privet.certificate.declared_rows import recorded_loss
+from privet.certificate.balls import (
+    Ball,
+    above,
+    ball,
+    concave_maximum,
+    larger,
+    largest_near,
+    total,
+)
+from privet.certificate.declared_rows import DeclaredRows, declared_blocks, recorded_loss
 from privet.certificate.file_facts import FileFacts, Record
-from privet.certificate.loss_bounds import slope_and_jacobian
-from privet.certificate.rounding import norm_quantile
+from privet.certificate.fit_numbers import FitFacts, objective_grid
+from privet.certificate.loss_bounds import RowLoss, slope_and_jacobian
+from privet.certificate.noise_laws import NoiseLaw, noise_law
+from privet.certificate.rounding import gradient_floor, noise_scale, norm_quantile
 from privet.certificate.verdicts import (
     Number,
     Undecided,
@@ -41,7 +52,7 @@ class BesideFacts:
 
     facts: FileFacts
 
-    @property
+    @cached_property
     def fit(self) -> Record:
         """The event of the fit: the first of two parts."""
         parts: list[Record] = self.facts.event.get("parts", [])
@@ -49,13 +60,13 @@ class BesideFacts:
             raise Undecided("matrices beside a fit are known here as the second of two parts")
         return parts[0]
 
-    @property
+    @cached_property
     def claims(self) -> tuple[Ball, Ball]:
         """The pure losses of the fit's main noise and of the matrices."""
         (main, _), (matrices,) = self.fit["curves"], self.facts.event["parts"][1]["curves"]
         return ball(main["loss"]), ball(matrices["loss"])
 
-    @property
+    @cached_property
     def norm(self) -> Ball:
         """The longest row, with its constant column."""
         layout = self.facts.header["geometry"]
@@ -63,7 +74,7 @@ class BesideFacts:
         declared = (ball(layout["bound"]) ** 2 + ball(column) ** 2).sqrt()
         return larger(ball(self.facts.constants["norm_bound"]), declared)
 
-    @property
+    @cached_property
     def a(self) -> Ball:
         """The rate of the fit's noise for a row's slope."""
         if self.fit["noise"] not in (*LENGTHS, *GAUGES):
@@ -71,20 +82,33 @@ class BesideFacts:
         length = self.norm if self.fit["noise"] in LENGTHS else ball(1)
         return length / ball(self.fit["scale"])
 
-    @property
+    @cached_property
     def q(self) -> Ball:
         """``R^2/(n Lam)``."""
         return self.norm**2 / (int(self.fit["n"]) * ball(self.fit["regularization"]))
 
     @property
+    def gap_scale(self) -> Ball:
+        """Of the noise that hides the distance to the exact minimum."""
+        gap = ball(self.facts.header["fit_noise"]["gap_sd"])
+        return gap / ball(len(self.facts.header["theta"]) + 1).sqrt()
+
+    @cached_property
     def off(self) -> Ball:
         """How far slopes at the released parameters may be from those at the exact minimum."""
-        p, gap = len(self.facts.header["theta"]), ball(self.facts.header["fit_noise"]["gap_sd"])
-        scale = gap / ball(p + 1).sqrt()
+        p, scale = len(self.facts.header["theta"]), self.gap_scale
         distance = scale * ball(self.fit["curves"][1]["loss"]) / 2
         distance += norm_quantile("laplace", scale, p)
         distance += ball(2) ** self.facts.grids[-1] * ball(p).sqrt()
         return self.norm * distance / 4
+
+    @cached_property
+    def law(self) -> NoiseLaw:
+        """The fit's noise, in the shape of the domain that it was drawn for."""
+        m = int(self.fit["m"])
+        blocks = declared_blocks(self.facts.header["fit_noise"]["main"].get("domain"))
+        rows = DeclaredRows(RowLoss("logistic"), self.norm, m, blocks)
+        return noise_law(self.fit["noise"], rows, self.fit["scale"], m)
 
     @property
     def reduction(self) -> Ball:
@@ -113,15 +137,18 @@ class BesideFacts:
 def beside_unit(release: str, facts: FileFacts) -> Number:
     """The unit in which matrices beside a fit were released."""
     about, matrices = BesideFacts(facts), facts.header["matrices"]
-    if recorded_loss(facts.constants["loss"]).name != "logistic":
-        raise Undecided("matrices beside a fit are known here for logistic loss")
+    loss = recorded_loss(facts.constants["loss"])
+    if loss.name != "logistic" or loss.weight != 1.0:  # the largest; a file may name the weights
+        raise Undecided("matrices beside a fit are known here for logistic loss without weights")
     eta, (_, second) = ball(matrices["eta"]), about.claims
     if not eta >= 1:
         raise Undecided("matrices beside a fit are known here for eta of 1 and more")
     reach = about.norm * total(ball(x) ** 2 for x in facts.header["theta"]).sqrt()
     steepest = (1 / (1 + (-reach).exp())).upper()
-    c = largest_within(lambda c: about.keeps(c, eta, steepest), sum(about.claims, ball(0)))
-    needed = about.norm**2 * second / (c * int(about.fit["n"]))
+    of_one = about.norm**2 * second / int(about.fit["n"])
+    guess, most = of_one / ball(matrices["sensitivity"]), sum(about.claims, ball(0))
+    c = largest_near(lambda c: about.keeps(c, eta, steepest), most, guess)
+    needed = of_one / c
     told = "what the fit leaves at the same slopes, at the released parameters"
     return at_least(release, "unit of the matrices", matrices["sensitivity"], needed, told, 0.01)
 
@@ -148,8 +175,27 @@ def fit_beside_numbers(release: str, facts: FileFacts) -> Iterator[Number]:
     left = 1 - ball(gap["loss"]) / ball(event["claim"]["epsilon"])
     told = "the share of the budget left for the main noise"
     yield equal(release, "price of the gap", event["share"], left, told)
-    told = "its tolerance and its grid are checked with the model's own file"
+    yield from _minimizer_numbers(release, about, gap)
+    told = "its tolerance is checked with the model's own file"
     yield stated(release, "gap of the fit", noise["gap_sd"], told)
+
+
+def _minimizer_numbers(release: str, about: BesideFacts, gap: Record) -> Iterator[Number]:
+    """What follows from the fit's noise and rows whatever its tolerance and its center are."""
+    event, law = about.fit, about.law
+    n, m, lam = int(event["n"]), int(event["m"]), ball(event["regularization"])
+    told = "the most that one replaced row can move the noise, in its own norm"
+    yield at_least(release, "sensitivity", event["sensitivity"], law.difference, told, 1e-9)
+    floor = gradient_floor(law.rows, n, m, lam, law.norm)
+    needed = noise_scale("laplace", 2 * floor / lam, gap)
+    told = "must hide at least what rounding can do to the minimum"
+    yield at_least(release, "noise for the gap", above(about.gap_scale), needed, told)
+    grids = about.facts.grids
+    if len(grids) != len(about.facts.event["parts"]):
+        raise Undecided("the file does not say which grid the fit's noise is on")
+    fine = objective_grid(FitFacts(release, event, law.rows, {}, grids[-1], {}), law, grids[-1])
+    told = "no finer than that of this noise: a coarser one makes the unit larger"  # by a center
+    yield fact(release, "grid", grids[-1], (fine.low or 0.0) <= grids[-1], told)
 
 
 KEPT = (("kind", "noise"), ("scale", "scale"))

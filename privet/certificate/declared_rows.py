@@ -132,7 +132,7 @@ def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
     width = int(facts.header["n_features"])
     if p.get("standardize") in FULL_LENGTH:
         return DeclaredRows(_loss(facts, p, ball(0)), ball(1), width + bool(p["fit_intercept"]))
-    bound, blocks = row_bound(p), _blocks(p.get("domain"))
+    bound, blocks = row_bound(p), declared_blocks(p.get("domain"))
     if p.get("features") is not None:
         bound, width = map_norm(p["features"]), int(facts.header["arrays"]["coef_"][1])
     constant = _constant(p)
@@ -146,7 +146,7 @@ def _linear(facts: FileFacts, p: Record) -> DeclaredRows:
 
 def row_bound(p: Record) -> Ball:
     """The norm bound of the features: declared, or that of the declared domain."""
-    blocks = _blocks(p.get("domain"))
+    blocks = declared_blocks(p.get("domain"))
     if blocks:  # rounded up by what the computed norm of a row of so many columns can be off by
         columns = sum(block.width for block in blocks)
         return total(block.longest for block in blocks).sqrt() * (
@@ -155,7 +155,7 @@ def row_bound(p: Record) -> Ball:
     return ball(p["norm_bound"]) / ball(smallest_weight(p.get("regularizer"))).sqrt()
 
 
-def _blocks(domain: Record | None) -> tuple[DeclaredBlock, ...]:
+def declared_blocks(domain: Record | None) -> tuple[DeclaredBlock, ...]:
     """A declared domain as the file keeps it."""
     found = []
     for block in (domain or {}).get("blocks", []):

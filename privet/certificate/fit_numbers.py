@@ -188,7 +188,7 @@ def _objective(fit: FitFacts, law: NoiseLaw) -> Iterator[Number]:
         yield from _pure_noise(fit, law, main)
     yield from _gap(fit, law, gap)
     if fit.grid is not None:
-        yield _objective_grid(fit, law, fit.grid)
+        yield objective_grid(fit, law, fit.grid)
 
 
 def _pure_noise(fit: FitFacts, law: NoiseLaw, main: Record) -> Iterator[Number]:
@@ -294,7 +294,7 @@ def _gap_noise(fit: FitFacts, law: NoiseLaw, price: Record) -> Number:
     )
 
 
-def _objective_grid(fit: FitFacts, law: NoiseLaw, grid: int) -> Number:
+def objective_grid(fit: FitFacts, law: NoiseLaw, grid: int) -> Number:
     """Fine against the least that one coordinate of the noise does to the release."""
     curved = fit.rows.loss.curvature * fit.rows.norm**2
     response = 1 / (fit.n * (fit.lam + curved / fit.m))

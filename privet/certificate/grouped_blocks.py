@@ -7,6 +7,7 @@ the noise of a column is, and so which grid it needs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from privet.certificate.declared_rows import DeclaredBlock
 
@@ -28,17 +29,17 @@ def grouped(blocks: Sequence[DeclaredBlock]) -> Iterator[tuple[float, Blocks]]:
 
 def _halves(blocks: Blocks) -> tuple[int, Blocks, Blocks] | None:
     """The cut between unlike blocks that leaves least, if that is at most .98 of the whole."""
-    found, least = None, 0.98 * _size(blocks)
+    first_sizes, last_sizes = _sizes(blocks), _sizes(blocks[::-1])[::-1]
+    spreads, found, least = list(map(_spread, blocks)), None, 0.98 * first_sizes[-1]
     for place in range(1, len(blocks)):
-        one, two = blocks[:place], blocks[place:]
-        if _spread(one[-1]) == _spread(two[0]):
+        if spreads[place - 1] == spreads[place]:
             continue
-        sizes = _size(one), _size(two)
+        sizes = first_sizes[place - 1], last_sizes[place]
         roots = [size ** (1 / 3) for size in sizes]
         first = min(max(round(64 * roots[0] / sum(roots)), 1), 63)
         left = sizes[0] * (64 / first) ** 2 + sizes[1] * (64 / (64 - first)) ** 2
         if left < least:
-            found, least = (first, one, two), left
+            found, least = (first, blocks[:place], blocks[place:]), left
     return found
 
 
@@ -48,8 +49,13 @@ def _spread(block: DeclaredBlock) -> float:
     return (2 / ((k + 1) * (k + 2)) if block.hot else 1 / 3) * size**2
 
 
-def _size(blocks: Blocks) -> float:
-    """``(dim + 1)(dim + 2)`` times the sum of the mean squares."""
-    complete = sum(block.hot and not block.missing for block in blocks)
-    dim = sum(block.width for block in blocks) - max(complete - 1, 0)
-    return (dim + 1) * (dim + 2) * sum(block.width * _spread(block) for block in blocks)
+def _sizes(blocks: Blocks) -> list[float]:
+    """``(dim + 1)(dim + 2)`` times the sum of the mean squares, of the first, the first two, ..."""
+    found, complete, width, whole = [], 0, 0, Fraction(0)
+    for block in blocks:
+        complete += block.hot and not block.missing
+        width += block.width
+        whole += Fraction(block.width * _spread(block))
+        dim = width - max(complete - 1, 0)
+        found.append((dim + 1) * (dim + 2) * float(whole))
+    return found

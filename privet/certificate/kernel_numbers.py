@@ -11,13 +11,13 @@ distinguishing  answers with Lap(s/eps2), or Gaussian noise s/sqrt(2 rho2)
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from flint import arb_mat
-
-from privet.certificate.balls import Ball, ball, larger, ratio, smaller, total
+from privet.certificate.balls import Ball, ball, ratio, smaller, total
 from privet.certificate.declared_rows import DeclaredRows
+from privet.certificate.eigenvalues import is_narrow, largest_eigenvalue, largest_of_positive
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.fit_numbers import WIDEST_GAP, needed_before, slack_number
 from privet.certificate.rounding import (
@@ -234,14 +234,19 @@ def _largest_eigenvalue(kernel: KernelFacts, points: list[list[float]]) -> Ball:
     if len(points) > MOST_POINTS:
         raise Undecided(f"more than {MOST_POINTS} public points: their eigenvalue is not computed")
     between = _kernel_function(kernel.facts.header["kernel"])
-    matrix = arb_mat([[between(x, z) for z in points] for x in points])
+    times = list(Counter(map(tuple, points)).items())  # a point twice weighs as much as two
+    half = [
+        [ball(a * b).sqrt() * between([*x], [*z]) for z, b in times[: i + 1]]
+        for i, (x, a) in enumerate(times)
+    ]
+    rows = [[half[max(i, j)][min(i, j)] for j in range(len(half))] for i in range(len(half))]
+    found = largest_of_positive(rows)
+    if is_narrow(found):
+        return found
     try:
-        top = ball(0)
-        for value in matrix.eig():
-            top = larger(top, value.real)
-    except ValueError as error:
-        raise Undecided("the eigenvalues of the points' kernel lie too close together") from error
-    return top
+        return largest_eigenvalue(rows)
+    except ValueError:  # they lie too close together: the wider enclosure may do
+        return found
 
 
 def _kernel_function(record: Record) -> Callable[[list[float], list[float]], Ball]:

@@ -25,6 +25,10 @@ def _record(names: str, **inner: Shape) -> dict[str, Shape]:
     return {**dict.fromkeys(names.split(), PLAIN), **inner}
 
 
+def _words(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
 def _lists(names: str) -> dict[str, Shape]:
     return dict.fromkeys(names.split(), NUMBERS)
 
@@ -229,6 +233,13 @@ STEPS = {
     "PolynomialFeatures": _record("degree interaction_only include_bias"),
     "numpy": _record("function"),
 }
+#: Functions of numpy that take each number by itself.
+ELEMENTWISE = _words(
+    "absolute arccos arccosh arcsin arcsinh arctan arctanh bitwise_count cbrt ceil conjugate cos "
+    "cosh deg2rad degrees exp exp2 expm1 fabs floor invert isfinite isinf isnan isnat log log10 "
+    "log1p log2 logical_not negative positive rad2deg radians reciprocal rint sign signbit sin "
+    "sinh spacing sqrt square tan tanh trunc"
+)
 #: A line behind the first of a file of answers.
 LINE = _record(
     "resumed count",
@@ -247,6 +258,7 @@ def unknown_keys(facts: FileFacts) -> Iterator[str]:
         yield from _strays(line, LINE, "line")
     for name, kind, kept in (facts.header.get("steps") or {}).get("steps", ()):
         known = isinstance(name, str) and kind in STEPS and set(kept) == set(STEPS[kind])
+        known = known and (kind != "numpy" or kept["function"] in ELEMENTWISE)
         yield from _strays(kept, STEPS[kind], "steps") if known else ("steps",)
     yield from _strays(facts.constants, _constants(facts), "constants")
     if facts.kind == "model":

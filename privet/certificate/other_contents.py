@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from privet.certificate.declared_rows import recorded_loss
+from privet.certificate.balls import total
+from privet.certificate.declared_rows import declared_blocks, recorded_loss
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.known_keys import is_number
 from privet.certificate.loss_bounds import RESIDUALS
@@ -164,10 +165,18 @@ def interval_contents(facts: FileFacts) -> Iterator[Number]:
     column = layout.get("constant", layout["bound"]) if layout["intercept"] else 0.0
     longest = math.hypot(layout["bound"], column)
     right = right and math.isclose(longest, facts.constants["norm_bound"], rel_tol=ROUNDED)
+    of_noise = _domain_norm(header["fit_noise"]["main"])
+    right = right and all(math.isclose(longest, each, rel_tol=ROUNDED_SUM) for each in of_noise)
     right = right and header["matrices"]["eta"] > 0.0
     right = right and recorded_loss(loss).scores == len(layout["scores"][0])
     told = "the loss must be for the classes, the scores and the rows that the file names"
     yield fact("file", "classes", classes, right, told)
+
+
+def _domain_norm(noise: Record) -> Iterator[float]:
+    """The longest row of the domain that a fit's noise was drawn for, with its constant."""
+    if blocks := declared_blocks(noise.get("domain")):
+        yield math.sqrt(float(total(block.longest for block in blocks)))
 
 
 def _is_of(direction: list[float], theta: list[float], estimate: float) -> bool:

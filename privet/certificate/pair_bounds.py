@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flint import arb_mat
-
 from privet.certificate.balls import Ball, ball, larger, ratio, smaller, total
 from privet.certificate.declared_rows import recorded_loss
+from privet.certificate.eigenvalues import largest_singular_value
 from privet.certificate.file_facts import FileFacts, Record
 from privet.certificate.loss_bounds import START, RowLoss
 from privet.certificate.verdicts import Number, Undecided, at_least, stated
@@ -55,14 +54,10 @@ def _spectral_norm(theta: list[float], scores: int) -> Ball:
         raise Undecided(
             f"more than {MOST_SCORES} scores: their largest singular value is not known"
         )
-    gram = [[total(x * z for x, z in zip(a, b, strict=True)) for b in rows] for a in rows]
     try:
-        top = ball(0)
-        for value in arb_mat(gram).eig():
-            top = larger(top, value.real)
+        return largest_singular_value(rows)
     except ValueError as error:
         raise Undecided("the eigenvalues of the released weights lie too close together") from error
-    return top.sqrt()
 
 
 def joint_bound(loss: RowLoss, eta: Ball, reach: Ball) -> Ball:

@@ -7,6 +7,7 @@ section 3.1), at a point of at most twice the largest norm of a minimizer.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from privet.certificate.balls import Ball, above, ball, gamma_quantile, smaller
@@ -53,9 +54,15 @@ def gradient_lost(declared: DeclaredRows, n: int, m: int, radius: Ball) -> Ball:
 
 def norm_quantile(noise: str, scale: Ball, p: int) -> Ball:
     """What the norm of the noise exceeds with probability 1e-18 at most."""
+    return scale * quantile_of_one(noise, p)
+
+
+@lru_cache(maxsize=32)
+def quantile_of_one(noise: str, p: int) -> Ball:
+    """At scale one, once for the floor, the gap and the grid of a release."""
     if noise == "laplace":
-        return scale * gamma_quantile(ball(p), NEGLIGIBLE)
-    return scale * (2 * gamma_quantile(ball(p) / 2, NEGLIGIBLE)).sqrt()
+        return gamma_quantile(ball(p), NEGLIGIBLE)
+    return (2 * gamma_quantile(ball(p) / 2, NEGLIGIBLE)).sqrt()
 
 
 def coordinate_sd(noise: str, scale: Ball, p: int) -> Ball:

@@ -26,13 +26,15 @@ POSITIVE = _names(
 )
 #: May be zero, too: objects like texts have no columns.
 NOT_NEGATIVE = _names(
-    "scale loss slack tolerance center_norm m regularization coef0 share n_features columns"
+    "scale loss slack tolerance center_norm m regularization coef0 share n_features columns gap_sd"
 )
 WHOLE = _names(
     "n m width epochs rounds candidates degree components steps classes rank n_features columns "
     "dimension group version"
 )
 MOST = {"share": 1.0, "delta": 1.0}
+#: A declaration may name its loss; that of a curve is a number.
+NAMED_LOSS = "the name of a loss"
 #: What was released and what is only shown: numbers of any size.
 FREE = _names("theta counts measures table directions arrays stretch receipt")
 
@@ -50,7 +52,8 @@ def _wrong(value: Any, key: str) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
             if name not in FREE:
-                yield from _wrong(inner, name)
+                named = name == "loss" and "kind" not in value  # curves have a kind
+                yield from _wrong(inner, NAMED_LOSS if named else name)
     elif isinstance(value, list):
         for inner in value:
             if isinstance(inner, dict):
@@ -64,8 +67,8 @@ def _is_sound(value: Any, key: str) -> bool:
         return True
     if isinstance(value, bool):
         return False
-    if not isinstance(value, int | float):  # a loss and a set of classes may have a name
-        return value is None or value == "auto" or key in ("loss", "classes")
+    if not isinstance(value, int | float):  # a declared set of classes may have a name
+        return value is None or value == "auto" or key == "classes"
     if key in WHOLE and not isinstance(value, int):
         return False
     least = value > 0 if key in POSITIVE else value >= 0

@@ -169,7 +169,8 @@ def intervals(
         else:
             tables = {"text": shown.summary, "html": shown.to_html, "latex": shown.to_latex}
             say(tables[form]())
-            facts([("Written", str(place)) for place in (out, plot) if place is not None])
+            written = [("Written", str(place)) for place in (out, plot) if place is not None]
+            facts(written, err=form != "text")  # a table for a page or a paper is all of the output
 
 
 def _looked_at(

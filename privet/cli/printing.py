@@ -77,7 +77,7 @@ def working(what: str, *, timed: bool = True) -> Iterator[Callable[[object], Non
         yield lambda told: progress.update(task, description=f"{what}: {told}")
 
 
-def facts(lines: Sequence[tuple[str, str]], *, width: int = 12) -> None:
+def facts(lines: Sequence[tuple[str, str]], *, width: int = 12, err: bool = False) -> None:
     """Names on the left, words on the right, wrapped to the terminal; commands stay whole."""
     import shutil
     import textwrap
@@ -86,7 +86,7 @@ def facts(lines: Sequence[tuple[str, str]], *, width: int = 12) -> None:
     for name, text in lines:
         lead = f"{name:<{width}} "
         if text.startswith("privet "):
-            typer.echo(lead + clean(text))
+            typer.echo(lead + clean(text), err=err)
             continue
         typer.echo(
             textwrap.fill(
@@ -96,7 +96,8 @@ def facts(lines: Sequence[tuple[str, str]], *, width: int = 12) -> None:
                 subsequent_indent=" " * len(lead),
                 break_on_hyphens=False,
                 break_long_words=False,
-            )
+            ),
+            err=err,
         )
 
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from privet._files import printable, shortened
+from privet._files import shortened
 from privet._types import Array
 from privet.errors import DeclarationError, MissingExtra
+from privet.inference.interval_latex import latex_table
 from privet.inference.released_model import NamedDirections, ParameterLayout
 from privet.inference.uncertainty import Uncertainty
 from privet.privacy.guarantee import Guarantee
@@ -32,22 +33,6 @@ HEADS = ("estimate", "std error", "z", "P")
 TABLE_NAME, PLOT_NAME = 44, 36
 #: lines of a plot, and numbers that a note names
 MOST, NAMED = 40, 6
-#: what LaTeX would take for something else
-TEX = str.maketrans(
-    {letter: f"\\{letter}" for letter in "%&_#${}"}
-    | {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "|": r"$|$",
-        ">": r"$>$",
-        "<": r"$<$",
-        "→": r"$\rightarrow$",
-        "²": r"$^2$",
-        "×": r"$\times$",
-        "…": r"\ldots{}",
-    }
-)
 INK, ACCENT, MUTED = "#1b2127", "#1b6ca8", "#8a949e"
 
 
@@ -116,8 +101,8 @@ class ShownIntervals(ABC):
         )
         told = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
         return (
-            f'<div class="wide"><table class="intervals"><thead><tr><th></th>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>{told}"
+            f'<div class="wide"><table class="intervals" cellpadding="4">'
+            f"<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>{told}"
         )
 
     def _repr_html_(self) -> str:
@@ -126,32 +111,15 @@ class ShownIntervals(ABC):
     def to_latex(self) -> str:
         """A ``tabular`` in a ``table`` with the notes as its caption; needs no package.
 
+        Names are cut as in the text, and more than about 40 lines make several tables of one
+        number. Names in scripts that pdflatex does not know need XeLaTeX or LuaLaTeX and a font.
+
         Returns
         -------
         str
             LaTeX.
         """
-        lines = [
-            " & ".join([_tex_name(name), *map(_tex_number, numbers)]) + r" \\"
-            for name, *numbers in self._cells()
-        ]
-        head = " & ".join(["", *(_tex(name) for name in self._heads())]) + r" \\"
-        shape = "l" + "r" * len(self._heads())
-        caption = " ".join(map(_tex, self._notes()))
-        return "\n".join(
-            [
-                r"\begin{table}",
-                rf"\begin{{tabular}}{{{shape}}}",
-                r"\hline",
-                head,
-                r"\hline",
-                *lines,
-                r"\hline",
-                r"\end{tabular}",
-                rf"\caption{{{caption}}}",
-                r"\end{table}",
-            ]
-        )
+        return latex_table(self._heads(), self._cells(), self._notes())
 
     def _heads(self) -> tuple[str, ...]:
         if self.joint:  # of wider intervals: no single one has these tails
@@ -327,18 +295,3 @@ def drawable(path: Any) -> None:
 
 def _plain(number: float) -> str:
     return f"{number:.4g}" if math.isfinite(number) else str(number)
-
-
-def _tex_name(name: str) -> str:
-    """The first cell of a line, which LaTeX must not take for an argument of the line before."""
-    return ("{}" if name.startswith(("[", "*")) else "") + _tex(name)
-
-
-def _tex_number(number: str) -> str:
-    """A number with a minus for its hyphen."""
-    return f"$-${number[1:]}" if number.startswith("-") else number
-
-
-def _tex(text: str) -> str:
-    """``text`` as LaTeX shows it."""
-    return printable(text).translate(TEX)

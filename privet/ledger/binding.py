@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from privet.errors import LedgerError
 from privet.ledger.entries import Entries
 from privet.ledger.entry import Entry, check_link
+from privet.ledger.verify import understood
 from privet.privacy.event import Event
 from privet.privacy.guarantee import NEIGHBORS, Guarantee
 from privet.privacy.kinds import event_from_json
@@ -93,8 +95,14 @@ def _claim(reserved: Entry | None, guarantee: Guarantee) -> BindingFinding:
     mine = guarantee.event.canonical()
     if reserved is None or reserved.kind != "reserve":
         return BindingFinding("claim", False, "the reservation that the entry settles is missing")
-    paid = event_from_json(reserved.body)
-    if any(part.canonical() == mine for part in _with_parts(paid)):
+    try:
+        with understood(reserved.sequence):
+            paid = event_from_json(reserved.body)
+            same = any(part.canonical() == mine for part in _with_parts(paid))
+    except LedgerError:  # of an analyst's own making
+        told = f"entry {reserved.sequence} paid for something that no Privet writes"
+        return BindingFinding("claim", False, told)
+    if same:
         return BindingFinding(
             "claim", True, f"{guarantee.event.claim} was paid by entry {reserved.sequence}"
         )

@@ -295,6 +295,6 @@ class OwnLoss(Loss):
         """``r log(1 + c q)``: ``r`` eigenvalues, none above ``c``."""
         return self.own.rank * math.log1p(self.curvature_bound * q)
 
-    def curvature_floor(self, epsilon: float) -> float:
+    def curvature_floor(self, epsilon: float, n: int = 1) -> float:
         """The determinant takes a quarter of epsilon, as in every regression."""
         return math.expm1(NUMBER_SHARE * epsilon / self.own.rank) / self.curvature_bound

@@ -158,8 +158,8 @@ class Loss(ABC):
         """As ``privacy_loss_bound``, for noise of rate ``a`` in the nuclear norm."""
         return a * self.rank_one_difference + self.log_determinant_bound(q)
 
-    def curvature_floor(self, epsilon: float) -> float:
-        """Largest ``q`` that the default calibration accepts at ``epsilon``; sets ``Lam_0``.
+    def curvature_floor(self, epsilon: float, n: int = 1) -> float:
+        """Largest ``q`` that the default calibration accepts for ``n`` rows; sets ``Lam_0``.
 
         Here: the determinant takes at most a tenth of epsilon.
         """

@@ -170,7 +170,7 @@ class Softmax(MulticlassLoss):
         """The same: the argument takes the two gradients' norms one by one."""
         return self.privacy_loss_bound(a, q)
 
-    def curvature_floor(self, epsilon: float) -> float:
+    def curvature_floor(self, epsilon: float, n: int = 1) -> float:
         """``q <= epsilon/8`` (C = 2: ``epsilon/4``): from there the Jacobian is free."""
         return epsilon / (4.0 if self.n_classes == 2 else 8.0)
 

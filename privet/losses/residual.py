@@ -59,7 +59,7 @@ class ResidualLoss(Loss):
         """One."""
         return 1.0
 
-    def curvature_floor(self, epsilon: float) -> float:
+    def curvature_floor(self, epsilon: float, n: int = 1) -> float:
         """The determinant takes a quarter of epsilon: a ridge pulls a number to the middle.
 
         Twice as much regularization costs more here than a third more noise (measured,

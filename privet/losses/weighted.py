@@ -136,6 +136,6 @@ class Weighted(Loss):
         """The base bound at ``(w a, w q)``."""
         return self.base.rank_one_loss_bound(self.largest * a, self.largest * q)
 
-    def curvature_floor(self, epsilon: float) -> float:
+    def curvature_floor(self, epsilon: float, n: int = 1) -> float:
         """The base floor over ``w``."""
-        return self.base.curvature_floor(epsilon) / self.largest
+        return self.base.curvature_floor(epsilon, n) / self.largest

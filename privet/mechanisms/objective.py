@@ -181,7 +181,7 @@ class ObjectivePerturbation(Mechanism):
 
     def _laplace(self, kept: Reserve, n: int, p: int) -> Calibrated:
         epsilon = kept.main.laplace_epsilon
-        floor_q = self.loss.curvature_floor(epsilon)
+        floor_q = self.loss.curvature_floor(epsilon, n)
         difference = self.loss.difference_bound * self.norm_bound
         lam = self._regularization("laplace", p / epsilon * difference, n, floor_q)
         found = laplace_rate(self.loss, self.calibration, epsilon, n, lam, self.norm_bound)
@@ -195,7 +195,7 @@ class ObjectivePerturbation(Mechanism):
 
     def _shaped(self, shape: Shape, kept: Reserve, n: int) -> Calibrated:
         epsilon = kept.main.laplace_epsilon
-        floor_q, free = self.loss.curvature_floor(epsilon), shape.free_rate(epsilon)
+        floor_q, free = self.loss.curvature_floor(epsilon, n), shape.free_rate(epsilon)
         lam = self._regularization("laplace", shape.noise(free).expected_norm, n, floor_q)
         q = RegularizedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
         a = largest_rate(lambda rate: shape.bound(rate, q), free, epsilon)

@@ -17,7 +17,6 @@ this law's name in files is this rule: another one needs another name.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar, NamedTuple
@@ -34,6 +33,8 @@ from privet.randomness import Randomness
 PARTS = 64
 #: A cut is made where it leaves at most this much of the noise's squared size.
 WORTH = 0.98
+#: Every double is a whole multiple of one over this.
+_FINEST = 1 << 1074
 
 
 class BlockGroup(NamedTuple):
@@ -61,11 +62,12 @@ def groups_of(domain: Domain) -> tuple[BlockGroup, ...]:
 
 def _cut(domain: Domain, order: list[int], each: list[float], share: float) -> list[BlockGroup]:
     """Between blocks that differ; the halves have the shares that leave the least noise."""
-    best, found = WORTH * _energy(domain, order), None
+    upper, lower = _energies(domain, order), _energies(domain, order[::-1])[::-1]
+    best, found = WORTH * upper[-1], None
     for place in range(1, len(order)):
         if each[order[place]] == each[order[place - 1]]:
             continue
-        one, two = _energy(domain, order[:place]), _energy(domain, order[place:])
+        one, two = upper[place - 1], lower[place]
         first = round(PARTS * one ** (1 / 3) / (one ** (1 / 3) + two ** (1 / 3)))
         first = min(max(first, 1), PARTS - 1)
         cost = one * (PARTS / first) ** 2 + two * (PARTS / (PARTS - first)) ** 2
@@ -80,12 +82,20 @@ def _cut(domain: Domain, order: list[int], each: list[float], share: float) -> l
     ]
 
 
-def _energy(domain: Domain, places: list[int]) -> float:
-    """About ``E|b|^2`` of these blocks at scale one: by the moments of the product."""
-    blocks = [domain.blocks[place] for place in places]
-    complete = sum(isinstance(block, OneHot) and not block.missing for block in blocks)
-    span = sum(block.width for block in blocks) - max(complete - 1, 0)
-    return (span + 1.0) * (span + 2.0) * math.fsum(float(shares(b).sum()) for b in blocks)
+def _energies(domain: Domain, places: list[int]) -> list[float]:
+    """About ``E|b|^2`` of the first of these blocks, of the first two, and so on, at scale one.
+
+    By the moments of the product; the sums are exact, so that no cut depends on their order.
+    """
+    found, complete, width, total = [], 0, 0, 0
+    for block in (domain.blocks[place] for place in places):
+        complete += isinstance(block, OneHot) and not block.missing
+        width += block.width
+        top, bottom = float(shares(block).sum()).as_integer_ratio()
+        total += top * (_FINEST // bottom)
+        span = width - max(complete - 1, 0)
+        found.append((span + 1.0) * (span + 2.0) * (total / _FINEST))
+    return found
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,18 @@ def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
                 for one in replays
             ),
         )
+    joint = [one for one in result.replays if one.check == "joint loss"]
+    if joint:
+        yield AuditTable(
+            "A fit and its intervals as one release",
+            "The largest exact privacy loss of a fit and of the matrices at the same output "
+            "together, on adversarial neighbors, as a share of both claims. It may not exceed 1.",
+            ("release", "loss / claimed", "verdict"),
+            tuple(
+                (one.sentence.rstrip("."), _share(one.measured / one.allowed), _verdict(one.passed))
+                for one in joint
+            ),
+        )
     noises = [one for one in result.replays if one.check == "noise"]
     if noises:
         yield AuditTable(

@@ -20,9 +20,10 @@ from privet.errors import DataError, DeclarationError
 from privet.rows.chunks import Unit
 from privet.rows.cutting import Cutter, CutUnit
 from privet.rows.dask import DaskEngine, is_dask_frame
-from privet.rows.parquet import ENDINGS, open_parquet, parquet_paths, parquet_units
+from privet.rows.folders import table_files
+from privet.rows.parquet import open_parquet, parquet_units
 from privet.rows.scratch_file import with_scratch
-from privet.rows.sequential import csv_paths, csv_units, frame_units
+from privet.rows.sequential import csv_units, frame_units
 from privet.rows.streamed import Source, StreamedLabels, StreamedTable
 from privet.rows.threads import Engine, Threads
 from privet.schema.encode import ChunkEncoder
@@ -57,9 +58,10 @@ class RawStream:
         path = self.path
         if path is None or not path.is_dir():
             return open_table(self.table, written)
-        if parquet_paths(path):
+        found = table_files(path)
+        if found.parquet:
             return open_parquet(path)[1]
-        files = [open_table(each, written) for each in csv_paths(path)]
+        files = [open_table(each, written) for each in found.csv]
         if not files:
             raise DataError(f"The folder {str(path)!r} holds no Parquet or CSV file.")
 
@@ -94,7 +96,7 @@ class RawStream:
             return frame_units(self.table, cutter)
         if not path.exists():
             raise DataError(f"There is no file or folder {str(path)!r}.")
-        if path.suffix.lower() in ENDINGS or (path.is_dir() and parquet_paths(path)):
+        if table_files(path).parquet:
             files, opened = open_parquet(path, cutter.names)
             opened.require(cutter.names)
             return parquet_units(files, cutter)

@@ -8,8 +8,12 @@ every unit looks at again before it reads.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,10 +22,10 @@ from privet._untrusted import refuse_special
 from privet.errors import DataError
 from privet.rows.chunks import CHANGED
 from privet.rows.cutting import Cutter, CutUnit, Piece
+from privet.rows.folders import table_files
 from privet.schema.file_format import pyarrow
 from privet.schema.tables import BATCH, ArrowBatch, Batch, OpenTable, typed
 
-ENDINGS = (".parquet", ".pq")
 #: Chunks that one task reads, about: enough work to be worth a task, little to be done again.
 UNIT_CHUNKS = 8
 #: Rows that are decoded at a time, of however many columns: fewer are more calls than work.
@@ -111,18 +115,15 @@ class ParquetFile:
     schema: Any
     named: tuple[tuple[str, str], ...]
 
-    @property
+    @cached_property
+    def ends(self) -> list[int]:
+        """Rows up to the end of each row group."""
+        return list(accumulate(self.groups))
+
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """Columns of text."""
         return tuple(field.name for field in self.schema if _kind(field.type) == "text")
-
-
-def parquet_paths(path: Path) -> list[Path]:
-    """The file itself, or all files of a folder and the folders in it, in the order of names."""
-    if not path.is_dir():
-        return [path]
-    inside = (each for each in path.rglob("*") if each.suffix.lower() in ENDINGS)
-    return sorted(each for each in inside if not _hidden(each.relative_to(path)))
 
 
 def open_parquet(
@@ -132,26 +133,28 @@ def open_parquet(
 
     ``names`` (default: all columns) must have one type in all files.
     """
-    files = [_footer(each, path) for each in parquet_paths(path)]
+    files = [_footer(each, path) for each in table_files(path).parquet]
     if not files:
         raise DataError(f"The folder {str(path)!r} holds no Parquet file.")
-    types = typed(files[0].schema)
-    for file in files[1:]:
+    for file in files:
+        _refuse_twice(file, names)
         _refuse_other_columns(files[0], file, names)
+    types = typed(files[0].schema)
     types |= typed(pyarrow().schema([(name, pyarrow().string()) for name, _ in files[0].named]))
-    rows = sum(sum(file.groups) for file in files)
+    starts = _starts(files)
 
     def batches(names: list[str]) -> Iterator[Batch]:
-        for part in _parts(files, 0, rows):
+        for part in _parts(files, starts, 0, starts[-1]):
             yield from part.batches(names, BATCH)
 
-    return files, OpenTable(types, rows, batches)
+    return files, OpenTable(types, starts[-1], batches)
 
 
 def parquet_units(files: Sequence[ParquetFile], cutter: Cutter) -> list[CutUnit]:
     """All rows in units that begin near the beginnings of row groups."""
     size, edges, start = cutter.size, [0], 0
-    n = sum(sum(file.groups) for file in files)
+    starts = _starts(files)
+    n = starts[-1]
     for file in files:
         for rows in file.groups:
             edge = -(-start // size) * size
@@ -160,34 +163,33 @@ def parquet_units(files: Sequence[ParquetFile], cutter: Cutter) -> list[CutUnit]
             start += rows
     pairs = zip(edges, [*edges[1:], n], strict=True)
     return [
-        ParquetUnit(first, last - first, _parts(files, first, last), cutter)
+        ParquetUnit(first, last - first, _parts(files, starts, first, last), cutter)
         for first, last in pairs
         if last > first
     ]
 
 
-def _parts(files: Sequence[ParquetFile], first: int, last: int) -> tuple[ParquetPart, ...]:
-    """Where the rows from ``first`` to ``last`` are."""
-    found, start = [], 0
-    for file in files:
-        groups, before, end = [], None, start
-        for number, rows in enumerate(file.groups):
-            if end + rows > first and end < last and rows:
-                groups.append(number)
-                before = end if before is None else before
-            end += rows
-        if before is not None:
-            skip = max(0, first - before)
-            rows = min(last, end) - max(first, before)
-            place = str(file.path), file.known, tuple(groups), skip, rows
-            found.append(ParquetPart(*place, file.words, file.named))
-        start = end
+def _starts(files: Sequence[ParquetFile]) -> list[int]:
+    """The number of each file's first row, and behind them of all rows."""
+    return list(accumulate((file.ends[-1] if file.ends else 0 for file in files), initial=0))
+
+
+def _parts(
+    files: Sequence[ParquetFile], starts: Sequence[int], first: int, last: int
+) -> tuple[ParquetPart, ...]:
+    """Where the rows from ``first`` to ``last`` are; other files and row groups are not visited."""
+    found = []
+    for number in range(bisect_right(starts, first) - 1, bisect_left(starts, last)):
+        file, start = files[number], starts[number]
+        skip, stop = max(0, first - start), min(last, starts[number + 1]) - start
+        if stop <= skip:
+            continue
+        low, high = bisect_right(file.ends, skip), bisect_left(file.ends, stop) + 1
+        groups = tuple(group for group in range(low, high) if file.groups[group])
+        before = file.ends[low] - file.groups[low]
+        place = str(file.path), file.known, groups, skip - before, stop - skip
+        found.append(ParquetPart(*place, file.words, file.named))
     return tuple(found)
-
-
-def _hidden(path: Path) -> bool:
-    """Whether a name on the way says that it is no data: ``_delta_log``, ``.part``."""
-    return any(name.startswith(("_", ".")) for name in path.parts)
 
 
 def refuse_changed(path: str, known: tuple[int, int]) -> None:
@@ -215,6 +217,7 @@ def mark_of(path: str | Path) -> tuple[int, int]:
 def _opened(path: str | Path, words: tuple[str, ...]) -> Any:
     """A Parquet file whose columns of text arrive as dictionaries; no row group is ever whole."""
     options = {"read_dictionary": list(words), "pre_buffer": False, "buffer_size": BUFFER}
+    options["page_checksum_verification"] = True  # where a file has checksums, as Spark's have
     return pyarrow().parquet.ParquetFile(path, **options)
 
 
@@ -238,6 +241,18 @@ def _footer(path: Path, root: Path) -> ParquetFile:
     pairs = (folder.split("=", 1) for folder in folders if "=" in folder)
     named = tuple((unquote(name), unquote(value)) for name, value in pairs)
     return ParquetFile(path, known, groups, schema, named)
+
+
+def _refuse_twice(file: ParquetFile, names: Sequence[str] | None) -> None:
+    """Refuse a wanted column that is there twice: it is not known which of them is meant."""
+    inside, outside = file.schema.names, [name for name, _ in file.named]
+    twice = (name for name, count in Counter([*inside, *outside]).items() if count > 1)
+    for name in sorted(twice):
+        if names is None or name in names:
+            where = "and in the names of its folders" if name in outside else "twice"
+            raise DataError(
+                f"Column {name!r} is in {file.path.name!r} {where}. Keep one of the two."
+            )
 
 
 def _refuse_other_columns(

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 from privet.errors import DataError
 from privet.rows.chunks import Chunk
 from privet.rows.cutting import Cutter, CutUnit, Piece
+from privet.rows.folders import table_files
 from privet.rows.parquet import mark_of, refuse_changed
-from privet.schema.tables import CSV_NAMES, Batch, collected, open_table
+from privet.schema.tables import Batch, collected, open_table
 
 T = TypeVar("T")
 
@@ -36,7 +37,8 @@ class CsvUnit(CutUnit):
         """The rows, parsed a batch at a time."""
         refuse_changed(self.path, self.known)
         opened = open_table(self.path, self.cutter.encoder.schema.file)
-        return self.cutter.pieces(opened.batches(self.cutter.names), self.start)
+        yield from self.cutter.pieces(opened.batches(self.cutter.names), self.start)
+        refuse_changed(self.path, self.known)
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, parsed and encoded while the last chunk is worked on."""
@@ -61,18 +63,11 @@ class FrameUnit(CutUnit):
         return _ahead(super().chunks())
 
 
-def csv_paths(path: Path) -> list[Path]:
-    """The file itself, or the CSV files of a folder in the order of their names."""
-    if not path.is_dir():
-        return [path]
-    return sorted(each for each in path.iterdir() if each.name.lower().endswith(CSV_NAMES))
-
-
 def csv_units(path: Path, cutter: Cutter) -> list[CutUnit]:
     """A unit for each file; their rows are counted by reading them once."""
     units: list[CutUnit] = []
     start, first = 0, cutter.names[:1]
-    for each in csv_paths(path):
+    for each in table_files(path).csv:
         before, opened = mark_of(each), open_table(each, cutter.encoder.schema.file)
         opened.require(cutter.names)
         rows = sum(len(batch) for batch in opened.batches(first))

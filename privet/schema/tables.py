@@ -216,6 +216,7 @@ def _open_parquet(path: Path) -> OpenTable:
         # text arrives as Arrow's dictionaries; no row group is ever whole in memory
         words = [name for name in names if name in text]
         options = {"read_dictionary": words, "pre_buffer": False, "buffer_size": 1 << 20}
+        options["page_checksum_verification"] = True  # where a file has checksums, as Spark's have
         return _checked(lambda: pa.parquet.ParquetFile(path, **options), names)
 
     return OpenTable(typed(schema), n, batches)

@@ -28,6 +28,7 @@ from privet.losses import LOSSES, HuberHinge, Loss
 from privet.losses.weighted import Weighted
 from privet.mechanisms import RELEASES, TRAINERS, Design, Mechanism, OutputPerturbation, Trainer
 from privet.mechanisms.kernel_minimizer import KernelMinimizer
+from privet.mechanisms.matrix_beside import LAWS
 from privet.mechanisms.moments import Mean
 from privet.mechanisms.trainer import CHOICES
 from privet.models import MODELS, REGRESSORS, row_view
@@ -129,6 +130,9 @@ def test_the_quick_audit_finds_nothing_and_shows_everything(
     for name in {*REPLAYED.values(), *ESTIMATORS}:
         assert any(sentence.startswith(name) for sentence in told), name
     assert all(one.measured / one.allowed >= 0.05 for one in quick.replays)
+    joint = [one for one in quick.replays if one.check == "joint loss"]
+    assert all(any(f" {law} noise" in one.sentence for one in joint) for law in LAWS)
+    assert all(one.measured / one.allowed >= 0.8 for one in joint)
     by_name = {one.name: one.bound.epsilon for one in quick.boxes}
     assert min(bound for name, bound in by_name.items() if "many draws" in name) >= 0.8
     assert "LinearSVC.fit" in by_name

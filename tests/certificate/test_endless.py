@@ -25,6 +25,13 @@ def blocks(widths: list[int]) -> Forge:
     return lambda header: header["parameters"]["domain"].update(blocks=made)
 
 
+def unlike(header: dict[str, Any]) -> None:
+    """Blocks that might all have noise of their own."""
+    sizes = [1.0 / (3.0 + i) for i in range(8_000)]
+    made = [{"kind": "box", "size": size, "width": 1} for size in sizes]
+    header["parameters"]["domain"].update(blocks=made)
+
+
 def classes(header: dict[str, Any]) -> None:
     header["classes"]["values"] = list(range(100_000))
 
@@ -73,6 +80,7 @@ ENDLESS: dict[str, tuple[str, Forge]] = {
     "a wide block": ("logistic hull pure", blocks([20_000])),
     "many blocks": ("logistic hull pure", blocks([30] * 300)),
     "blocks of many sizes": ("logistic hull pure", blocks(list(range(1, 63)))),
+    "blocks that differ": ("logistic grouped pure", unlike),
     "many classes": ("logistic objective pure", classes),
     "many weights": ("logistic weighted", weights),
     "monomials": ("function vector", monomials),

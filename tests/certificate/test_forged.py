@@ -18,7 +18,7 @@ import pytest
 
 from privet import LogisticRegression, PureDP, fit_table
 from privet.schema import Label, Numeric, Person, Schema
-from tests.certificate.mutants import Parsed, accepted, changed, parsed, with_event
+from tests.certificate.mutants import Parsed, accepted, changed, found_at, parsed, with_event
 from tests.certificate.released import files
 from tests.laws.releases.registry import quiet
 
@@ -241,6 +241,11 @@ def learned_step(kept: Any) -> Callable[[Parsed], Parsed]:
     return forge
 
 
+def in_words(file: Parsed) -> Parsed:
+    place = (*EVENT, "curves", 0, "loss")
+    return changed(file, place, repr(found_at(file.lines, place)))
+
+
 PARAMETERS = (0, "parameters")
 CONSTANTS = (0, "guarantee", "constants")
 FORGED: dict[str, tuple[str, Callable[[Parsed], Parsed]]] = {
@@ -312,6 +317,11 @@ FORGED: dict[str, tuple[str, Callable[[Parsed], Parsed]]] = {
     "a known step that keeps a list": (
         "logistic objective pure",
         learned_step(["Normalizer", {"norm": [0.1, 0.2, 0.3]}]),
+    ),
+    "a loss in words": ("logistic objective pure", in_words),
+    "a function of all rows": (
+        "logistic objective pure",
+        learned_step(["numpy", {"function": "cumsum"}]),
     ),
     "two schemas": ("logistic objective pure", two_schemas),
     "answers under another name": ("function zcdp", placed((0, "format"), "privet-intervals-2")),

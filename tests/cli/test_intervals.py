@@ -66,8 +66,13 @@ def test_a_ledger_is_charged_or_asked_for(people: Path, tmp_path: Path) -> None:
     model = trained(people, tmp_path, "--ledger", book, "--dataset", "people")
     arguments = ("intervals", model, people / "people.csv", "--rho", "500")
     refused(run(*arguments), "ledger")
-    done = run(*arguments, "--ledger", book)
+    form = ("--format", "latex", "--out", tmp_path / "intervals.json")
+    done = run(*arguments, "--ledger", book, *form)
     assert done.exit_code == 0, done.output
+    # a file that standard output is sent to is the table, and nothing else
+    assert done.stdout.startswith("\\begin{table}")
+    assert done.stdout.endswith("\\end{table}\n")
+    assert "Written" in done.stderr
     assert abs(ledger.remaining("people") - 98.0) < 1e-6
     refused(run(*arguments, "--ledger", book), "cap")
 

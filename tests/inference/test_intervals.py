@@ -24,6 +24,7 @@ from privet.errors import DataError, DeclarationError
 from privet.inference import Intervals, load_intervals
 from privet.inference.files import _matrix
 from privet.inference.interval_display import ABOUT
+from privet.inference.interval_latex import latex_table
 from privet.noise.cone_noise import half_vector
 from tests.inference.tables import fitted, table
 
@@ -263,9 +264,9 @@ def test_the_table_is_the_same_in_text_html_and_latex(both: Any) -> None:
 
 def test_latex_takes_any_name(both: Any) -> None:
     found = both[1]
-    named = replace(found.named, names=(r"a_b & 50 % {$x^2$} \\ #1", *found.named.names[1:]))
-    line = replace(found, named=named).to_latex().splitlines()[5]
-    assert line.startswith(r"a\_b \& 50 \% \{\$x\textasciicircum{}2\$\} \textbackslash{}")
+    named = replace(found.named, names=(r"a_b & 5 % {$x^2$} \ #≥", *found.named.names[1:]))
+    line = replace(found, named=named).to_latex().splitlines()[6]
+    assert line.startswith(r"a\_b \& 5 \% \{\$x\textasciicircum{}2\$\} \textbackslash{} \#$\geq$ &")
     assert line.count("&") - line.count(r"\&") == 6
 
 
@@ -273,7 +274,23 @@ def test_latex_takes_any_name(both: Any) -> None:
 def test_latex_takes_no_name_for_an_argument(both: Any, name: str) -> None:
     """A line's end looks for a star and a bracket behind it, whatever is between."""
     named = replace(both[1].named, names=(name, *both[1].named.names[1:]))
-    assert replace(both[1], named=named).to_latex().splitlines()[5].startswith("{}" + name)
+    assert replace(both[1], named=named).to_latex().splitlines()[6].startswith("{}" + name)
+
+
+def test_latex_stays_on_its_page() -> None:
+    """Long names are cut, and broken into lines; more lines than a page has make more tables."""
+    names = [f"{'a_very_long_name' * 4}_{i}" for i in range(50)]
+    found = latex_table(["estimate"], [(name, "-1") for name in names], ["of 5 %"])
+    assert found.count(r"\begin{table}") == found.count(r"\end{table}") == 3  # 20 names of 2 lines
+    assert found.count(r"\caption{of 5 \%}") == 1
+    assert found.count(r"\addtocounter{table}{-1}") == found.count("(continued)") == 2
+    lines = [line for line in found.splitlines() if "hangindent" in line]
+    assert len(lines) == 50
+    for i, line in enumerate(lines):
+        plain = line.replace(r"\allowbreak{}", "").split("em ")[1]
+        assert plain.endswith(rf"\_{i} & $-$1 \\")
+        assert len(plain.replace("\\", "")) < 60
+    assert r"\allowbreak{}" in lines[0]
 
 
 def test_joint_intervals_have_no_single_tails(both: Any) -> None:

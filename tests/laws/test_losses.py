@@ -397,6 +397,22 @@ def test_hand_numbers_of_the_floors() -> None:
     assert Softmax(2).curvature_floor(1.0) == 0.25
     assert Softmax(5).curvature_floor(1.0) == 0.125
     assert HuberHinge(0.5).curvature_floor(1.0) == pytest.approx(math.expm1(0.1))
+    assert HuberHinge(0.5).curvature_floor(0.5, 1000) == pytest.approx(math.expm1(0.05))
+    assert HuberHinge(0.5).curvature_floor(1.0, 1000) == pytest.approx(math.expm1(0.125))
+    assert HuberHinge(0.5).curvature_floor(0.1, 10**12) == pytest.approx(math.expm1(0.015))
+    assert Logistic().curvature_floor(1.0, 1000) == 0.5
+
+
+@every_loss
+@given(n=st.integers(1, 10**7), epsilon=st.floats(1e-3, 20.0), more=st.floats(1.0, 1.1))
+def test_the_floor_falls_with_rows_and_budget_without_a_jump(
+    loss: Loss, n: int, epsilon: float, more: float
+) -> None:
+    here, there = loss.curvature_floor(epsilon, n), loss.curvature_floor(epsilon * more, n)
+    assert here <= loss.curvature_floor(epsilon, 2 * n) * ROUNDING
+    assert here <= there * ROUNDING
+    slope = 3.0 * max(1.0, 0.25 * epsilon)  # of log q by log epsilon: expm1 is steeper
+    assert there <= here * more**slope * ROUNDING
 
 
 # -- two classes -----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from privet import ZCDP, Ledger, LogisticRegression, PureDP
+from privet._files import canonical
 from privet._untrusted import SEAL, sealed
 from privet.answers import NonInteractiveClassifier, SemiInteractiveClassifier, records
 from privet.cli.verify_commands import released_file
@@ -164,6 +165,26 @@ def test_a_forged_file_is_refused(
     assert next(name for name, holds in found.items() if holds is False) == check
     with pytest.raises(LedgerError, match="does not go with the ledger"):
         ledger.verify_release(released.guarantee, released.digest)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"), [("scale", "1e400"), ("mechanism", '"mine"'), ("claim", "{}")]
+)
+def test_a_charge_of_somebodys_own_making_stands_for_no_file(
+    ledger: Ledger, model: LogisticRegression, name: str, written: str
+) -> None:
+    """A server takes such a charge of an analyst; it ended the check in a bare ValueError."""
+    first = ledger.entries()[1]
+    body = canonical({**first.body, name: "@"}).replace('"@"', written)
+    with ledger._writing() as entries:
+        newest = entries.newest()
+        made = entries.append(newest, "people", "reserve", body=body, totals=first.totals_text)
+    digest = model_digest(model)
+    receipt = ledger.settle(made.sequence, [digest])
+    found = ledger.findings(replace(model.guarantee_, receipt=receipt), digest)
+    assert [each.check for each in found if each.holds is False] == ["claim"]
+    with pytest.raises(LedgerError, match=f"entry {made.sequence} paid for something that no"):
+        ledger.verify_release(replace(model.guarantee_, receipt=receipt), digest)
 
 
 def test_a_settlement_that_names_nothing_stands_for_no_file(

@@ -176,6 +176,47 @@ def test_numerical_composition_is_not_offered_for_what_it_does_not_know() -> Non
     assert renyi_epsilon([curve], 1e-6) < math.inf
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [PureCurve(1.0), GaussianCurve(1e4)],
+        [PureCurve(0.1 + 1e-4 * i) for i in range(800)],
+        [*[PureCurve(700.0 - i) for i in range(400)], GaussianCurve(100.0)],
+    ],
+    ids=["wide", "many", "both"],
+)
+def test_numerical_composition_takes_bounded_time_and_memory(
+    asked: list[Curve], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One small event of somebody else's took all memory: nobody could verify the ledger."""
+    points: list[float] = []
+    pure, gaussian = (
+        privacy_loss_distribution.from_privacy_parameters,
+        privacy_loss_distribution.from_gaussian_mechanism,
+    )
+    reached = 0.0
+
+    def coin(parameters: Any, interval: float) -> Any:
+        nonlocal reached
+        reached += 2.0 * parameters.epsilon / interval
+        points.append(reached)
+        assert sum(points) < 2e7
+        return pure(parameters, interval)
+
+    def normal(deviation: float, value_discretization_interval: float) -> Any:
+        width = deviation**-2 + 20.0 / deviation
+        points.append(width / value_discretization_interval)
+        assert sum(points) < 2e7
+        return gaussian(deviation, value_discretization_interval=value_discretization_interval)
+
+    monkeypatch.setattr(privacy_loss_distribution, "from_privacy_parameters", coin)
+    monkeypatch.setattr(privacy_loss_distribution, "from_gaussian_mechanism", normal)
+    found = tight_epsilon(asked, 1e-9)
+    assert sum(points) > 1e6
+    mean = sum(c.rho if isinstance(c, GaussianCurve) else 0.0 for c in asked)
+    assert mean < found < math.inf
+
+
 # -- Gaussian objective perturbation ---------------------------------------------------------------
 
 
