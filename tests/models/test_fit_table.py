@@ -10,12 +10,23 @@ import pandas as pd
 import pytest
 
 import privet
-from privet import ZCDP, Categorical, Label, Ledger, Numeric, Person, PureDP, Schema, fit_table
+from privet import (
+    ZCDP,
+    Categorical,
+    Label,
+    Ledger,
+    Numeric,
+    Person,
+    PureDP,
+    Schema,
+    Target,
+    fit_table,
+)
 from privet.errors import DeclarationError
 from privet.evaluation import choose_threshold, evaluate
 from privet.inference import confidence_intervals, fit_with_intervals
 from privet.kernels import KernelLogisticRegression
-from privet.models import LargeMarginGaussian, LinearSVC, LogisticRegression
+from privet.models import LargeMarginGaussian, LinearRegression, LinearSVC, LogisticRegression
 from privet.models.encoder import SchemaEncoder
 from privet.tuning import PartitionSearch, PublicSearch, RandomStoppingSearch
 
@@ -139,6 +150,16 @@ def test_an_evaluation_of_a_raw_table_is_for_persons(tmp_path: Path) -> None:
         evaluate(fitted, table(450), table(450)["ill"], budget=1.0)
     with pytest.raises(DeclarationError, match="Groups are not offered"):
         evaluate(fitted, table(450), budget=1.0, groups="ward")
+
+
+def test_the_errors_of_a_regression_are_for_persons_too() -> None:
+    numbers = Schema(COLUMNS, Target("cost", 0, 100), Person("who", 3))
+    data = table(450).assign(cost=np.linspace(0.0, 100.0, 450))
+    fitted = fit_table(LinearRegression(ZCDP(9.0)), numbers, data)
+    found = evaluate(fitted, data[::-1], budget=ZCDP(9.0), training_rows=False)
+    assert found.guarantee.group == 3
+    assert found.guarantee.event.claim.facts()["rho"] == pytest.approx(1.0)
+    assert found.guarantee.budget.facts()["rho"] == pytest.approx(9.0)
 
 
 def test_a_threshold_takes_the_raw_table_and_is_about_persons() -> None:
