@@ -13,9 +13,9 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from privet._untrusted import read_whole
 from privet.errors import DeclarationError
@@ -128,9 +128,14 @@ def _name_new(temporary: str, target: Path) -> None:
         if error.errno not in _NO_LINKS:
             raise
         create_new(target)  # without links: claim the name, then replace the claim
-        os.replace(temporary, target)
+        try:
+            os.replace(temporary, target)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
         return
-    os.unlink(temporary)
+    with suppress(OSError):  # what is at its place is there, also on a disk that fails just now
+        os.unlink(temporary)
 
 
 def for_others() -> int:
@@ -192,6 +197,19 @@ def probe(folder: Place, size: int = 1) -> None:
         file.write(bytes(size))
         file.flush()
         os.fsync(file.fileno())
+
+
+def hold(folder: Place, size: int) -> BinaryIO:
+    """Room for ``size`` bytes that nobody else takes until it is closed; raises as ``probe``."""
+    file: Any = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  held by the caller
+    try:
+        if file.write(bytes(size)) < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(file.fileno())
+    except BaseException:
+        file.close()
+        raise
+    return cast(BinaryIO, file)
 
 
 def digest(content: bytes) -> str:

@@ -82,7 +82,10 @@ def read_whole(path: str | os.PathLike[str], most: int) -> bytes:
             found = os.fstat(file.fileno())
             _refuse_irregular(found, path)
             size = found.st_size
-            content = file.read(most + 1) if size <= most else b""
+            told = file.read(most + 1) if size <= most else b""
+        if told is None:  # one that the kernel calls regular, and that would wait for more
+            raise _no_file(path)
+        content = told
     if max(size, len(content)) > most:
         raise DataError(
             f"{Path(path).name} is larger than {most / MEGABYTE:,.0f} MB, the most that such a "
@@ -91,14 +94,24 @@ def read_whole(path: str | os.PathLike[str], most: int) -> bytes:
     return content
 
 
+def first_bytes(path: str | os.PathLike[str], count: int) -> bytes:
+    """How a file begins; nothing where it would have to be waited for."""
+    with open(os.open(path, _FLAGS), "rb", buffering=0) as file:
+        return file.read(count) or b""
+
+
 def _refuse_irregular(found: os.stat_result, path: str | os.PathLike[str]) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(found.st_mode):
-        raise DataError(
-            f"{Path(path).name} is a pipe or a device, not a file. Save what it gives under a name "
-            "and pass that."
-        )
+        raise _no_file(path)
+
+
+def _no_file(path: str | os.PathLike[str]) -> DataError:
+    return DataError(
+        f"{Path(path).name} is a pipe or a device, not a file. Save what it gives under a name "
+        "and pass that."
+    )
 
 
 # -- JSON ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import multiprocessing
 import os
@@ -15,6 +16,7 @@ from privet._files import (
     canonical,
     digest,
     file_digest,
+    hold,
     printable,
     probe,
     shortened,
@@ -99,6 +101,29 @@ def test_a_probe_finds_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
     with pytest.raises(OSError, match="No such file"):
         probe(tmp_path / "none")
+
+
+def test_room_is_held_without_a_name(tmp_path: Path) -> None:
+    with hold(tmp_path, 1000) as room:
+        assert os.fstat(room.fileno()).st_size == 1000
+        assert os.listdir(tmp_path) == []
+    with pytest.raises(OSError, match="No such file"):
+        hold(tmp_path / "none", 1)
+
+
+def test_a_claimed_name_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a file system has no links, a new file's name is claimed first, and empty."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    write_whole(tmp_path / "one", "1", replace=False)
+    assert (tmp_path / "one").read_text() == "1"
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PermissionError):
+        write_whole(tmp_path / "two", "2", replace=False)
+    assert os.listdir(tmp_path) == ["one"]
 
 
 def test_names_cannot_move_a_cursor() -> None:

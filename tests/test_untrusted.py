@@ -66,6 +66,21 @@ def test_devices_folders_and_large_files_are_refused(tmp_path: Path) -> None:
         read_whole(tmp_path / "f", 9)
 
 
+def test_a_file_of_the_kernels_that_would_wait_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel's log calls itself a regular file, and has nothing more to say just now."""
+    (tmp_path / "f").write_bytes(b"")
+    heard, says = os.pipe()
+    os.set_blocking(heard, False)
+    found, real = os.stat(tmp_path / "f"), os.fstat
+    monkeypatch.setattr(os, "open", lambda *_: heard)
+    monkeypatch.setattr(os, "fstat", lambda number: found if number == heard else real(number))
+    with pytest.raises(DataError, match="device"):
+        read_whole(tmp_path / "f", 9)
+    os.close(says)
+
+
 def test_a_file_that_only_claims_its_size_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "f").open("wb") as file:
         file.truncate(1 << 40)

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from privet._files import canonical, digest, for_others, probe, sync_folder, write_whole
+from privet._files import canonical, digest, for_others, hold, probe, sync_folder, write_whole
 from privet._untrusted import parsed_json, read_whole
 from privet.cli import stopped_runs
 from privet.cli.options import ledger_url, open_ledger
@@ -47,7 +46,7 @@ def folder_for(out: Path | None, ledger: str | None) -> Path:
         return Path(given)
     if ledger is not None and ledger_url(ledger).startswith("sqlite:///"):
         file = open_ledger(ledger).path
-        return file.with_name(file.name + ENDING)
+        return file.parent / f"{file.name}{ENDING}"  # a ledger's name is checked when it is charged
     return (Path() if out is None else out.parent) / "privet-kept"
 
 
@@ -117,10 +116,7 @@ class Paid:
                 ) from error
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            self._room = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  closed by keep
-            self._room.write(bytes(ROOM))
-            self._room.flush()
-            os.fsync(self._room.fileno())
+            self._room = hold(self.folder, ROOM)
         except OSError as error:
             raise DeclarationError(
                 f"Nothing was charged: what would be paid for cannot be kept in "
@@ -174,8 +170,7 @@ class Paid:
     def release_room(self) -> None:
         """Give back the room that was held."""
         if self._room is not None:
-            with contextlib.suppress(OSError):  # of what a full disk did not take
-                self._room.close()
+            self._room.close()
             self._room = None
 
     def close(self) -> None:

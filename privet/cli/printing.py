@@ -147,6 +147,7 @@ def free_place(path: Path, *, force: bool, apart: Sequence[Path | None] = ()) ->
     ``apart`` are the other files of the command: with --force, too, none of them is replaced.
     """
     from privet._files import refuse_ledgers_place
+    from privet._untrusted import first_bytes
 
     if is_screen(path):
         raise DeclarationError("This is not written to standard output (-): name a file.")
@@ -168,13 +169,11 @@ def free_place(path: Path, *, force: bool, apart: Sequence[Path | None] = ()) ->
             f"{path.name} is named twice, and one would take the other's place. Choose another "
             "name for what is to be written."
         )
-    if path.is_file() and os.access(path, os.R_OK):
-        with path.open("rb") as file:
-            if file.read(16).startswith(_OF_A_LEDGER):
-                raise DeclarationError(
-                    f"{path.name} is a file of a ledger, and nothing takes its place. Choose "
-                    "another name."
-                )
+    readable = path.is_file() and os.access(path, os.R_OK)
+    if readable and first_bytes(path, 16).startswith(_OF_A_LEDGER):
+        raise DeclarationError(
+            f"{path.name} is a file of a ledger, and nothing takes its place. Choose another name."
+        )
 
 
 def put(path: Path, content: str | Callable[[str], Any], *, force: bool) -> None:

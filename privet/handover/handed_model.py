@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from privet._files import file_digest
+from privet._files import file_digest, printable
 from privet.errors import DataError, DeclarationError, MissingExtra
 from privet.ledger import Ledger
 from privet.models.model_display import trained
@@ -43,7 +43,7 @@ class HandedModel:
     @property
     def name(self) -> str:
         """The file's name without its ending."""
-        return self.path.stem
+        return printable(self.path.stem)
 
     @property
     def is_regression(self) -> bool:
@@ -81,7 +81,7 @@ class HandedModel:
             model=type(self.last).__name__,
             ledger=self.last.dataset,
             account=live,
-            file=File(self.path.name, self.digest),
+            file=File(printable(self.path.name), self.digest),
             trained=trained(self.last),
             recomputed=recomputed_numbers(self.path),
         )

@@ -199,7 +199,7 @@ class SqliteStore:
         if None in files or self._files() != files:
             raise LedgerError(
                 f"The ledger {self.path.name} was removed or replaced while it was written. "
-                "Nothing was released."
+                "Nothing was released; what was charged stays in the file that was there."
             )
 
     def _refuse_special(self) -> None:

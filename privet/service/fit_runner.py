@@ -21,9 +21,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
-from privet._files import digest, probe, write_whole
+from privet._files import digest, hold, write_whole
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError, quietly
 from privet.ledger import Ledger
 from privet.ledger.charge import charged_first
@@ -106,15 +106,17 @@ def run(jobs: FitJobs, record: Record, say: Say = lambda word: None) -> None:
     try:
         request = FitRequest(**record["request"])
         priced = jobs.tables.priced(request)
-        probe(jobs.models, ROOM)  # what is paid for must have a place
-        with charged_first(jobs.ledger, request.dataset, priced.event) as charge:
+        with (
+            hold(jobs.models, ROOM) as room,  # what is paid for must have a place
+            charged_first(jobs.ledger, request.dataset, priced.event) as charge,
+        ):
             begun = time.monotonic()
             say(CHARGED)
             record["charges"].append(charge.facts)
             with suppress(OSError):  # paid for: it goes on, and the ledger knows
                 jobs.note(record, state="fitting", process=os.getpid())
             try:
-                last = _released(jobs, record, priced, say)
+                last = _released(jobs, record, priced, say, room)
             except (Exception, KeyboardInterrupt) as error:
                 last = _lost(error)
             with suppress(OSError):
@@ -133,7 +135,9 @@ def padding(seconds: float, step: float, limit: float) -> float:
     return max(0.0, min(whole, limit) - seconds)
 
 
-def _released(jobs: FitJobs, record: Record, priced: PricedJob, say: Say) -> dict[str, Any]:
+def _released(
+    jobs: FitJobs, record: Record, priced: PricedJob, say: Say, room: BinaryIO
+) -> dict[str, Any]:
     from privet.models import fit_table
     from privet.models.model_file import content
 
@@ -142,6 +146,7 @@ def _released(jobs: FitJobs, record: Record, priced: PricedJob, say: Say) -> dic
     say(MADE)
     raw, name = content(fitted), record["request"]["name"]
     file = f"{name}.privet"
+    room.close()
     try:
         write_whole(jobs.models / file, raw, replace=False)
     except FileExistsError:  # the operator's own, meanwhile

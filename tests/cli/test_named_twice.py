@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,6 +97,16 @@ def test_a_file_may_have_the_longest_name(people: Path, tmp_path: Path, ledger: 
     out = tmp_path / ("x" * 248 + ".privet")
     assert run(*train(people, out, *charged(ledger))).exit_code == 0
     assert out.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text there")
+def test_names_that_are_no_text_and_no_names(people: Path, tmp_path: Path) -> None:
+    model = tmp_path / os.fsdecode(b"\xff.privet")
+    shutil.copy(people / "model.privet", model)
+    told = run("export", model, "--to", "card", "--out", tmp_path / "card.md")
+    assert told.exit_code == 0, told.output
+    assert "\ufffd" in (tmp_path / "card.md").read_text()
+    refused(run(*train(people, tmp_path / "m", *charged(Path("/")))), "ledger")
 
 
 def test_a_model_does_not_choose_which_files_are_read(people: Path, tmp_path: Path) -> None:

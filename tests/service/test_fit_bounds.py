@@ -67,7 +67,7 @@ fit_runner.main()
 """
 
 
-@pytest.mark.parametrize(("where", "charged"), [("_released", True), ("probe", False)])
+@pytest.mark.parametrize(("where", "charged"), [("_released", True), ("hold", False)])
 def test_a_job_that_does_not_end_is_ended_as_paid_and_the_next_has_its_turn(
     tmp_path: Path, where: str, charged: bool
 ) -> None:

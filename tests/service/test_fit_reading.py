@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from privet import ZCDP, PureDP, load
+from privet import ZCDP, PureDP, _files, load
 from privet.cli.demo import write_table
 from privet.datasets import census_schema, census_table
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError
@@ -73,6 +74,32 @@ def test_no_row_is_read_before_the_charge(jobs: FitJobs, readings: list[float]) 
     receipt = load(jobs.models / "a.privet").guarantee_.receipt
     assert receipt is not None
     assert jobs.ledger.knows(receipt)
+
+
+def test_room_for_the_model_is_held_from_before_the_charge(
+    jobs: FitJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that others fill during the fit would lose what was paid for."""
+    rooms: list[BinaryIO] = []
+
+    def hold(*given: Any) -> BinaryIO:
+        rooms.append(_files.hold(*given))
+        return rooms[0]
+
+    def write(*given: Any, **named: Any) -> None:
+        assert rooms[0].closed
+        _files.write_whole(*given, **named)
+
+    def say(word: bytes) -> None:
+        assert not rooms[0].closed
+        assert os.fstat(rooms[0].fileno()).st_size == fit_runner.ROOM
+
+    monkeypatch.setattr(fit_runner, "hold", hold)
+    monkeypatch.setattr(fit_runner, "write_whole", write)
+    record: Record = {"id": "0" * 32, "holder": "b", "state": "waiting", "charges": []}
+    record["request"] = asked().to_json()
+    run(jobs, record, say)
+    assert jobs.look("0" * 32, "b")["state"] == "released"
 
 
 @pytest.mark.parametrize("budget", [{"rho": 0.1}, {"mu": 0.3}, {"epsilon": 1, "delta": 1e-6}])
