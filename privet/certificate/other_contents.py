@@ -135,6 +135,8 @@ def _is_whole(name: str, of: str, labels: set[str]) -> bool:
 
 LOG_ODDS = ("logistic", "softmax")
 ROUNDED_SUM = 1e-9
+#: What a fit and its matrices are called as one release.
+TOGETHER = "fit with confidence intervals"
 
 
 def interval_contents(facts: FileFacts) -> Iterator[Number]:
@@ -144,6 +146,8 @@ def interval_contents(facts: FileFacts) -> Iterator[Number]:
     lists = [*header["table"].values(), header["units"], header["stretch"]]
     right = all(len(each) == rows for each in lists)
     right = right and all(len(each) == side for each in header["directions"])
+    together = "parts" not in facts.event or facts.event["mechanism"] == TOGETHER
+    yield agreed("file", "mechanism", together, f"of a fit and its matrices it is {TOGETHER}")
     half = side * (side + 1) // 2
     right = right and all(len(header["matrices"][n]) == half for n in ("hessian", "covariance"))
     told = "must have a number for each parameter, direction or entry"

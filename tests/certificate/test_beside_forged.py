@@ -53,7 +53,12 @@ def wider(header: dict[str, Any]) -> None:
     header["fit_noise"]["main"]["domain"]["blocks"][0]["size"] *= 1.1
 
 
+def renamed(header: dict[str, Any]) -> None:
+    header["guarantee"]["event"]["mechanism"] = "intervals, at no cost"
+
+
 FORGED: dict[str, Forge] = {
+    "another mechanism of the whole": renamed,
     "no gap": gap(0.0),
     "a gap below zero": gap(-1e-7),
     "a gap below rounding": gap(1e-12),
