@@ -225,9 +225,9 @@ that of one: without it one cell had false positives of 0.064 (Poisson, overdisp
 5 columns, 8,000 rows, eps = 0.5). That was chosen after five others had been tried on the draws of
 that cell, so its number here is no independent test; with other seeds (`fresh`, 1,600 replicates)
 it has 0.050 ± 0.004, and coverage 0.967 ± 0.002. It changed the intervals of 60 of the 102 cells,
-nearly all to longer ones. These were measured again, on the same draws, most of them with 400
-replicates where there were 1,600 (up to 10,000 rows with columns without effect); the numbers of
-the others are from before, and on six draws of each their intervals are the same now.
+nearly all to longer ones. These were measured again on the same draws, most of them with fewer
+replicates than before (up to 10,000 rows with columns without effect a whole run has 1,600); of the
+42 others intervals are the same on six draws of each.
 
 """
 
