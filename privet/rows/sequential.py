@@ -17,7 +17,8 @@ from privet.errors import DataError
 from privet.rows.chunks import Chunk
 from privet.rows.cutting import Cutter, CutUnit, Piece
 from privet.rows.parquet import mark_of, refuse_changed
-from privet.schema.tables import CSV_NAMES, Batch, collected, open_table
+from privet.schema.file_format import CSV_NAMES
+from privet.schema.tables import Batch, collected, open_table
 
 T = TypeVar("T")
 
