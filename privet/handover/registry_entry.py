@@ -52,7 +52,7 @@ def registry_entry(facts: Facts, guarantee: Guarantee, name: str, by: Publisher)
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": _words(facts, "declared"),
                 "mechanisms": f"{guarantee.mechanism}. {guarantee.theorem}",
-                "justification": f"{guarantee.numerics}. {facts['summary']['how_certain'].text}",
+                "justification": facts["summary"]["how_certain"].text,
             },
             "administrative": {
                 "registry_authors": list(by.authors) or [f"{OPEN}: who wrote this entry)"],
@@ -95,7 +95,7 @@ def _loss(facts: Facts, guarantee: Guarantee) -> dict[str, Any]:
         "privacy_unit": guarantee.unit,
         "privacy_unit_details": guarantee.compared,
         "privacy_parameters": _parameters(guarantee.budget),
-        "privacy_parameters_details": f"{facts.headline}. {facts['summary']['how_much'].text}",
+        "privacy_parameters_details": facts["summary"]["how_much"].text,
     }
 
 

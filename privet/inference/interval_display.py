@@ -151,7 +151,7 @@ class ShownIntervals(ABC):
         return [
             f"{about.n:,} rows, regularization {about.regularization:.4g}. {first}",
             f"{ABOUT} {self.layout.given}".rstrip(),
-            f"Standard errors hold sampling and the noise of {noise.mechanism} perturbation: "
+            f"Standard errors hold sampling and, from {noise.mechanism} perturbation, "
             f"{noise_words(noise.main.kind)}.{self._doubt()}",
             f"{self.price()} They rely on the rows being those of the fit: only their number was "
             "compared.",

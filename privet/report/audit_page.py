@@ -93,7 +93,7 @@ def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
             f"{noises[0].allowed:g}; noise of less than two thirds of its stated size does not.",
             ("release", "stated / found", "verdict"),
             tuple(
-                (one.sentence.rstrip("."), _share(one.measured), _verdict(one.passed))
+                (one.sentence.rstrip("."), f"{one.measured:.4f}", _verdict(one.passed))
                 for one in noises
             ),
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from privet.errors import DataError
-from privet.schema.tables import CSV_NAMES
+from privet.schema.file_format import CSV_NAMES
 
 ENDINGS = (".parquet", ".pq")
 #: How a Parquet file begins.

@@ -83,7 +83,7 @@ function showShares(out, found) {
 function showBounds(out, found) {
   out.append(element("p", found.target + ", in its own units. The model's numbers lie between "
     + found.bounds[0] + " and " + found.bounds[1] + ", as was declared."
-    + (found.noise_at_most ? " Noise alone moves them by up to ± " + found.noise_at_most.toPrecision(2)
+    + (found.noise_at_most ? " Noise alone moves them by up to ±\u00a0" + found.noise_at_most.toPrecision(2)
       + " in 95 of 100 releases, or by less: that depends on the rows." : "")));
 }
 
@@ -93,7 +93,7 @@ function showScore(out, found) {
   let words = "Score " + score.toPrecision(3) + ": above zero it speaks for “" + found.classes[1] + "”.";
   if (found.noise_sd) {
     const wide = 1.96 * found.noise_sd;
-    words += " Noise alone moves it by up to ± " + wide.toPrecision(2) + " in 95 of 100 answers"
+    words += " Noise alone moves it by up to ±\u00a0" + wide.toPrecision(2) + " in 95 of 100 answers"
       + (Math.abs(score) < wide ? ", so this answer could as well be the other one." : ".");
   }
   out.append(element("p", words));

@@ -141,6 +141,21 @@ def test_the_keyboard_is_enough(browser: Any, asked: RunningService) -> None:
     page.close()
 
 
+def test_a_word_for_a_number_is_marked_and_not_asked(browser: Any, asked: RunningService) -> None:
+    page = opened(browser, asked, [])
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.method))
+    field = page.locator("input[data-number]").first
+    field.fill("abc")
+    page.get_by_role("button", name="Predict").click()
+    page.wait_for_selector("#answer[data-state=refused]")
+    assert "must be a number" in page.inner_text("#answer")
+    assert field.get_attribute("aria-invalid") == "true"
+    assert field.evaluate("field => field === document.activeElement")
+    assert "POST" not in sent
+    page.close()
+
+
 def test_a_wrong_token_is_told(browser: Any, asked: RunningService) -> None:
     page = browser.new_page(viewport=PHONE)
     page.goto(f"{asked.url}/#token=wrong")
