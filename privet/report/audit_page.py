@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from privet._version import __version__
+from privet.audit.attacks import Finding
 from privet.audit.exact import noise_vector
 from privet.audit.full_audit import (
     EXACT,
@@ -46,6 +47,30 @@ class AuditTable:
         return ["case", *self.heads[names:]], rows
 
 
+#: What is told of each kind of replay: title, sentences, and what is measured.
+REPLAYED = {
+    "replay": (
+        "Replayed releases",
+        "Whole releases on neighboring tables with the same random numbers: the largest "
+        "distance between them, as a share of the declared distance. It may not exceed 1.",
+        "distance / declared",
+    ),
+    "joint loss": (
+        "A fit and its intervals as one release",
+        "The largest exact privacy loss of a fit and of the matrices at the same output "
+        "together, on adversarial neighbors, as a share of both claims. It may not exceed 1.",
+        "loss / claimed",
+    ),
+    "noise": (
+        "Noise of what is measured",
+        "Pairs of releases of one table with noise from the operating system: the mean square "
+        "of the stated noise over that of the noise found. Chance leaves it below "
+        "{chance}; noise of less than two thirds of its stated size does not.",
+        "stated / found",
+    ),
+}
+
+
 def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
     """What was found, part by part."""
     if result.cases:
@@ -60,43 +85,13 @@ def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
             HEADS,
             tuple(_case(one) for one in result.cases),
         )
-    replays = [one for one in result.replays if one.check == "replay"]
-    if replays:
-        yield AuditTable(
-            "Replayed releases",
-            "Whole releases on neighboring tables with the same random numbers: the largest "
-            "distance between them, as a share of the declared distance. It may not exceed 1.",
-            ("release", "distance / declared", "verdict"),
-            tuple(
-                (one.sentence.rstrip("."), _share(one.measured / one.allowed), _verdict(one.passed))
-                for one in replays
-            ),
-        )
-    joint = [one for one in result.replays if one.check == "joint loss"]
-    if joint:
-        yield AuditTable(
-            "A fit and its intervals as one release",
-            "The largest exact privacy loss of a fit and of the matrices at the same output "
-            "together, on adversarial neighbors, as a share of both claims. It may not exceed 1.",
-            ("release", "loss / claimed", "verdict"),
-            tuple(
-                (one.sentence.rstrip("."), _share(one.measured / one.allowed), _verdict(one.passed))
-                for one in joint
-            ),
-        )
-    noises = [one for one in result.replays if one.check == "noise"]
-    if noises:
-        yield AuditTable(
-            "Noise of what is measured",
-            "Pairs of releases of one table with noise from the operating system: the mean square "
-            "of the stated noise over that of the noise found. Chance leaves it below "
-            f"{noises[0].allowed:g}; noise of less than two thirds of its stated size does not.",
-            ("release", "stated / found", "verdict"),
-            tuple(
-                (one.sentence.rstrip("."), f"{one.measured:.4f}", _verdict(one.passed))
-                for one in noises
-            ),
-        )
+    for check, table in REPLAYED.items():
+        findings = [one for one in result.replays if one.check == check]
+        if findings:
+            title, told, measured = table
+            told = told.format(chance=f"{findings[0].allowed:g}")
+            rows = tuple(_finding(one) for one in findings)
+            yield AuditTable(title, told, ("release", measured, "verdict"), rows)
     if result.boxes:
         yield AuditTable(
             "Black boxes",
@@ -117,6 +112,13 @@ def audit_tables(result: AuditResult) -> Iterator[AuditTable]:
         )
     if result.probes:
         yield _probes(result)
+
+
+def _finding(one: Finding) -> tuple[str, str, str]:
+    """A replay, by what it measured; a distance or a loss as a share of what is allowed."""
+    noise = one.check == "noise"
+    ratio = f"{one.measured:.4f}" if noise else _share(one.measured / one.allowed)
+    return one.sentence.rstrip("."), ratio, _verdict(one.passed)
 
 
 def _probes(result: AuditResult) -> AuditTable:
