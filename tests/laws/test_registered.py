@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +23,11 @@ import privet.mechanisms
 from privet import randomness
 from privet._types import Array
 from privet.mechanisms import RELEASES, Design, Draw, Release, ReleaseDesign
+from privet.mechanisms.distinguishing import InBall
 from privet.mechanisms.function import SLACK
 from privet.mechanisms.output import DISCRETE_SLACK
 from privet.mechanisms.shaped import SHAPED
+from privet.mechanisms.sparse_vector import SparseVectorAnswers
 from privet.noise import (
     NOISES,
     ClassHull,
@@ -34,12 +37,12 @@ from privet.noise import (
     Gumbel,
     Laplace,
 )
-from privet.privacy import Budget
+from privet.privacy import Budget, PureDP
 from privet.privacy.curves import gaussian_delta, renyi_epsilon
 from privet.privacy.kinds import EVENTS
 from privet.privacy.stopping import StoppingCurve
 from tests.laws.listed import names_the_same
-from tests.laws.registered import CASES, EXACT, LAM, ROUNDS, M, N, Values
+from tests.laws.registered import CASES, EXACT, LAM, PURE, ROUNDS, M, N, Values, fit
 from tests.laws.test_calibration import spent as fit_spent
 from tests.laws.watched import Change, Record, watching
 
@@ -494,3 +497,70 @@ def test_the_source_is_the_one_that_is_watched() -> None:
     with watching() as record:
         NOISES["laplace"](1.0, 2).sample(randomness.source(3), 4)
     assert [(d.kind, d.dimension, d.count) for d in record.draws] == [("laplace", 2, 4)]
+
+
+# -- what the draws are added to -------------------------------------------------------------------
+
+SEEDS = range(60)
+
+
+@pytest.mark.parametrize(
+    "name", ["distinguishing net", "selection exponential", "selection permute_and_flip"]
+)
+def test_a_choice_compares_the_scores_as_they_are(name: str) -> None:
+    """Scores times two are a choice at twice its epsilon, with the draws of the design."""
+    design: Any = CASES[name].design(PURE)
+    law = design.selection if name == "distinguishing net" else design.law
+    scores = 2.0 * law.scale * EXACT
+    for seed in SEEDS:
+        noisy = scores + law.sample(randomness.source(seed), 1)[0]
+        assert design.choose(scores, randomness.source(seed)) == np.argmax(noisy)
+
+
+def test_a_choice_in_earnest_is_given_the_scores_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[list[float], float]] = []
+
+    def largest(values: Array, scale: float, source: Any, *, gumbel: bool) -> int:
+        asked.append((values.tolist(), scale))
+        return 0
+
+    monkeypatch.setattr("privet.exact_draws.largest", largest)
+    for name in ("distinguishing net", "selection exponential", "selection permute_and_flip"):
+        design: Any = CASES[name].design(PURE, seed=None)
+        law = design.selection if name == "distinguishing net" else design.law
+        design.choose(EXACT, randomness.source(None))
+        assert asked.pop() == (EXACT.tolist(), law.scale)
+
+
+def test_a_point_of_the_ball_is_drawn_by_the_error_as_it_is() -> None:
+    design: Any = CASES["distinguishing ball"].design(PURE)
+    error = EXACT[:M] / design.rate
+    for seed in SEEDS:
+        found = randomness.source(seed).draw(InBall(error, design.rate), 1)[0]
+        np.testing.assert_array_equal(design.point(error, randomness.source(seed)), found)
+
+
+def test_a_comparison_is_of_the_error_as_it_is() -> None:
+    design: Any = CASES["sparse vector"].design(PureDP(100.0))
+    for seed in SEEDS:
+        source = randomness.source(seed)
+        level = design.threshold + design.level.sample(source, 1)[0, 0]
+        error = level - design.comparison.sample(source, 1)[0, 0]
+        for share in (0.999, 1.001):
+            # the same words: a threshold, then the comparison of the first query
+            asked = SparseVectorAnswers(design).ask(share * error, randomness.source(seed))
+            assert asked == ((share > 1.0) == (error > 0.0))
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.run is fit])
+def test_a_fit_is_released_on_its_grid(name: str) -> None:
+    """The last bits of a minimizer tell of its rows."""
+    case = CASES[name]
+    if name.startswith(("statistics", "gradient")):
+        return  # arithmetic on noisy sums, which are on a grid themselves
+    design: Any = case.design(case.budgets[0])
+    value = case.released(case.budgets[0])[0]["f"][0]
+    steps = np.ldexp(value, -design.exponent)
+    np.testing.assert_array_equal(steps, np.round(steps))
