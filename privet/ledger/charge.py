@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from privet._process import this_process
 from privet.errors import (
     DeclarationError,
     LedgerError,
@@ -140,6 +141,7 @@ class Charge:
         self._released: list[str] = []
         self._persons = _PERSONS.get()
         self._reservation = 0
+        self._process = ""  # that reserved it
         self._noted = False
         self._handed = False  # to the release that it pays for, where it was made first
 
@@ -154,6 +156,7 @@ class Charge:
                     self.reserve()
                 else:
                     self._reservation = first.handed_over(self.ledger, self.dataset, self.event)
+                    self._process = first._process
             except BaseException as error:
                 if not isinstance(error, PrivetError):  # a refusal says itself what it is
                     self._note(
@@ -168,6 +171,7 @@ class Charge:
 
     def reserve(self) -> None:
         """Charge it, durably."""
+        self._process = this_process()
         self._reservation = self.ledger.reserve(self.dataset, self.event)
 
     def check_pays(self, ledger: Any, dataset: str | None, event: Event) -> None:
@@ -235,15 +239,20 @@ class Charge:
             self.receipt = self.ledger.settle(self._reservation, self._released, self._persons)
         except SettledAlready as twin:
             # a fork, or a machine restored from its image: what the other drew is another release
-            if self._forget is not None:
-                self._forget()
-            self._note(
+            self._forgotten(
                 twin,
-                f"{self._charged()} once, and a copy of this process has made the release that it "
-                "paid for: the one that was made here is forgotten.",
+                "once, and a copy of this process has made the release that it paid for: the one "
+                "that was made here is forgotten.",
             )
             raise
         except (LedgerError, OSError) as failed:
+            if this_process() != self._process:
+                self._forgotten(
+                    failed,
+                    "by the process that this one was forked from, which may have made the release "
+                    "that it paid for: the one that was made here is forgotten.",
+                )
+                raise
             # The charge is durable and the release was made: to lose it now would lose what was
             # paid for. Only the note in the ledger and the receipt are missing.
             warn(
@@ -254,14 +263,18 @@ class Charge:
                 stacklevel=3,
             )
         except BaseException as stopped:
-            if self._forget is not None:
-                self._forget()
-            self._note(
+            self._forgotten(
                 stopped,
-                f"{self._charged()} and the release was made, but not settled: it is forgotten, "
-                f"and reservation {self._reservation} stays open.",
+                "and the release was made, but not settled: it is forgotten, and reservation "
+                f"{self._reservation} stays open.",
             )
             raise
+
+    def _forgotten(self, error: BaseException, why: str) -> None:
+        """Forget what was released, and say on the exception what was charged, and ``why``."""
+        if self._forget is not None:
+            self._forget()
+        self._note(error, f"{self._charged()} {why}")
 
 
 def check_ledger(ledger: Any, dataset: Any, insecure_seed: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +121,36 @@ def test_a_charge_pays_for_one_release_also_where_the_process_was_copied(ledger:
     assert not hasattr(model, "guarantee_")
     with pytest.raises(LedgerError), Charge(Twinned(ledger.url), "people", pure_event(0.25)):
         pass
+
+
+class Full(Ledger):
+    """A disk that fills up between charge and settlement."""
+
+    def settle(self, *_: Any, **named: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_fork_that_cannot_settle_keeps_no_second_release(ledger: Ledger) -> None:
+    """The process that charged keeps its own, with a warning; its copy drew other noise."""
+    forgotten: list[int] = []
+    charge = Charge(
+        Full(ledger.url), "people", pure_event(0.25), forget=lambda: forgotten.append(1)
+    )
+    charge.__enter__()
+    child = os.fork()
+    if child == 0:
+        try:
+            charge.__exit__(None, None, None)
+        except OSError as error:
+            told = "forked from" in notes(error)[0]
+            os._exit(7 if told and forgotten else 8)
+        finally:
+            os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    with pytest.warns(PrivetWarning, match="no receipt"):
+        charge.__exit__(None, None, None)
+    assert not forgotten
 
 
 def test_a_settlement_that_fails_does_not_lose_the_release(ledger: Ledger, tmp_path: Path) -> None:
