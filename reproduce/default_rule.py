@@ -349,9 +349,9 @@ def page() -> str:
         "the best of several noisy averages). Laplace noise at pure eps, Gaussian noise at "
         "rho = eps^2/2; eps from 0.05 to 4; from 1,000 rows to all that the tables have. "
         '"other tables\'" judges each table by the constant that the other tables would choose. '
-        "Hinges under a pure epsilon were measured while the floor of their regularization left "
-        "a tenth of epsilon to the determinant; since then it is up to .15 "
-        "(`privet/losses/margin.py`).\n\n"
+        "With Gaussian noise in the objective a declared regularization may be lower than the "
+        "default's, whose floor leaves less of the budget to the determinant: **rule** has the "
+        "default's floor, the grid and the tables of powers that of declared values.\n\n"
         f"Regret of the rule, in points of error:\n\n{table(header, lines)}\n"
     )
     return intro + "".join(section(key, judges) for key, judges in kept.items())

@@ -118,9 +118,7 @@ def page(kept: dict[str, list[float]]) -> str:
         "# Private tuning on KDD Cup 1999\n\n"
         "Written by `python reproduce/kdd99_tuning.py`: test error, mean of "
         f"{DRAWS} draws of rows and noise ± its standard error. Every method has the same rows "
-        "(five parts and 25,000 more) and the same total epsilon. Hinges under a pure epsilon were "
-        "measured while the floor of their regularization left a tenth of epsilon to the "
-        "determinant; since then it is up to .15 (`privet/losses/margin.py`).\n\n"
+        "(five parts and 25,000 more) and the same total epsilon.\n\n"
         "![learning curves](kdd99_tuning.png)\n\n"
     ]
     for loss in LOSSES:
