@@ -91,7 +91,7 @@ def _with_budgets(
     checked: Fit[PrivateLinearClassifier], for_fit: Budget, for_matrices: Budget
 ) -> PreparedIntervals:
     """The fit with its share of the budget, and the matrices with the rest."""
-    fit = checked.with_budget(for_fit)
+    fit = checked.with_budget(for_fit).for_intervals()
     moments = moments_for(fit.design.risk, for_matrices, None, fit.model)
     if not fit.event.private:
         moments = replace(moments, why_not_private=fit.event.why_not_private)

@@ -93,6 +93,8 @@ class ObjectivePerturbation(Mechanism):
     jacobian_share: float = JACOBIAN_SHARE
     #: times the default rule's regularization, where "auto" is not the floor
     default_factor: float = 1.0
+    #: whether intervals follow: they are shorter where a hinge's floor is that of a small table
+    for_intervals: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -179,9 +181,18 @@ class ObjectivePerturbation(Mechanism):
             self.regularization, default, raised, self.loss, self.norm_bound
         )
 
+    def _curvature_floor(self, epsilon: float, n: int) -> float:
+        """The loss's own, for so many rows; before intervals as for few, with more curvature.
+
+        Errors of predictions and lengths want different floors: with less regularization there is
+        less that holds the noise across directions in which the rows hardly vary, and coefficients
+        have all of it (measured, ``reproduce/interval_grid.md``: up to 2.7 times the length).
+        """
+        return self.loss.curvature_floor(epsilon, 1 if self.for_intervals else n)
+
     def _laplace(self, kept: Reserve, n: int, p: int) -> Calibrated:
         epsilon = kept.main.laplace_epsilon
-        floor_q = self.loss.curvature_floor(epsilon, n)
+        floor_q = self._curvature_floor(epsilon, n)
         difference = self.loss.difference_bound * self.norm_bound
         lam = self._regularization("laplace", p / epsilon * difference, n, floor_q)
         found = laplace_rate(self.loss, self.calibration, epsilon, n, lam, self.norm_bound)
@@ -195,7 +206,7 @@ class ObjectivePerturbation(Mechanism):
 
     def _shaped(self, shape: Shape, kept: Reserve, n: int) -> Calibrated:
         epsilon = kept.main.laplace_epsilon
-        floor_q, free = self.loss.curvature_floor(epsilon, n), shape.free_rate(epsilon)
+        floor_q, free = self._curvature_floor(epsilon, n), shape.free_rate(epsilon)
         lam = self._regularization("laplace", shape.noise(free).expected_norm, n, floor_q)
         q = RegularizedRisk(self.loss, lam, self.norm_bound).relative_curvature(n)
         a = largest_rate(lambda rate: shape.bound(rate, q), free, epsilon)

@@ -295,6 +295,10 @@ class Fit(Generic[Model]):
                 setattr(other, name, getattr(self.model, name))
         return replace(self, model=other, planned=other.planned(*self.table.shape, self.classes))
 
+    def for_intervals(self) -> Fit[Model]:
+        """The same fit, as it is best where intervals follow it."""
+        return replace(self, planned=self.planned.for_intervals())
+
     def release(self) -> Model:
         """Draw noise, minimize, publish. Whoever calls this has charged ``event``."""
         model, planned = self.model, self.planned

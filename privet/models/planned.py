@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
 
 from privet.errors import DeclarationError
-from privet.mechanisms import Mechanism, Trainer
+from privet.mechanisms import Mechanism, ObjectivePerturbation, Trainer
 from privet.mechanisms.trainer import Design, VectorDesign
 from privet.models.inputs import table_shape
 from privet.models.standardize import StagedBudget
@@ -35,6 +35,17 @@ class Planned:
     design: VectorDesign
     stages: StagedBudget
     event: Event
+
+    def for_intervals(self) -> Planned:
+        """The same with the regularization that is better where intervals follow the fit."""
+        if not isinstance(self.mechanism, ObjectivePerturbation) or not isinstance(
+            self.design, Design
+        ):
+            return self
+        mechanism = replace(self.mechanism, for_intervals=True)
+        n = self.design.n
+        design = mechanism.design(n, self.design.m)
+        return Planned(mechanism, design, self.stages, self.stages.event(design.event, n))
 
     @property
     def minimizer(self) -> tuple[Mechanism, Design]:

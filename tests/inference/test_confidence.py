@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,11 @@ from privet import (
 )
 from privet.errors import BudgetExceeded, DataError, DeclarationError, InfeasibleBudget
 from privet.inference import confidence
-from privet.inference.budget_shares import moments_for
+from privet.inference.budget_shares import moments_for, prepared_intervals
 from privet.inference.files import load_intervals
 from privet.inference.uncertainty import WiderUncertainty
 from privet.kernels import KernelSVC
+from privet.losses.margin import share_of_determinant
 from privet.mechanisms.matrix import NoisyMatrices, SecondMoments
 from privet.privacy import Budget
 from privet.privacy.compose import Composition
@@ -43,6 +45,19 @@ def ledger(tmp_path: Path) -> Ledger:
     found = Ledger(f"sqlite:///{tmp_path}/budget.db")
     found.open("people", cap=ZCDP(2.0))
     return found
+
+
+def test_a_hinge_before_intervals_keeps_the_floor_of_few_rows() -> None:
+    """Less regularization, which predictions gain from, would make its intervals longer."""
+    x = np.random.default_rng(0).uniform(-0.5, 0.5, (20_000, 2))
+    y = (x[:, 0] > 0.0).astype(int)
+    model, budget = LinearSVC(PureDP(0.5), fit_intercept=False), PureDP(1.0)
+    alone = prepared_intervals(model, x, y, budget, 0.5).fit.with_budget(PureDP(0.5)).design
+    before = prepared_intervals(model, x, y, budget, 0.5).fit
+    ratio = before.design.risk.regularization / alone.risk.regularization
+    few, many = (math.expm1(s * 0.5) for s in (0.1, share_of_determinant(20_000 * 0.5)))
+    assert ratio == pytest.approx(many / few, rel=0.01)
+    assert before.event == before.design.event
 
 
 # -- every kind of model ---------------------------------------------------------------------------
