@@ -14,10 +14,8 @@ from privet._checks import positive
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
 from privet.features.kernel import Kernel, count
+from privet.rows.mapped import FEW, SAME, repeated
 
-#: A supplied kernel's numbers of two objects, by themselves and in a block, agree to this: more
-#: than single precision rounds.
-SAME = 1e-4
 BESIDE = (
     "The supplied kernel's number of two objects changes with the objects beside them, or from "
     "call to call. It must be a function of these two alone: use no mean, maximum or other number "
@@ -118,9 +116,7 @@ class SuppliedKernel(Kernel):
                 "The supplied kernel must return one finite number for each pair of objects, "
                 f"shape {(count(a), count(b))}."
             )
-        for i in ends(a):
-            for j in ends(b) if values.size > 1 else ():
-                self._expect(values[i, j], a[i : i + 1], b[j : j + 1], BESIDE)
+        self._expect_alone(a[:FEW], b[:FEW])
         return values * self._shrink(a)[:, None] * self._shrink(b)[None, :]
 
     def diagonal(self, a: Any) -> Array:
@@ -143,7 +139,9 @@ class SuppliedKernel(Kernel):
         if self.diagonal_function is not None:
             values = _unquoted(self.diagonal_function, a)
             for i in ends(a) if values.shape == (count(a),) else ():
-                self._expect(values[i], a[i : i + 1], a[i : i + 1], DIAGONAL)
+                own = _unquoted(self.function, a[i : i + 1], a[i : i + 1])
+                if own.size != 1 or not own.item() <= values[i] + SAME * (self.bound + values[i]):
+                    raise DataError(DIAGONAL)
         else:
             each = (a[i : i + 1] for i in range(count(a)))
             pairs = [_unquoted(self.function, one, one) for one in each]
@@ -152,12 +150,14 @@ class SuppliedKernel(Kernel):
             raise DataError("K(x, x) of the supplied kernel must be finite and not negative.")
         return values
 
-    def _expect(self, value: float, one: Any, other: Any, words: str) -> None:
-        """Refuse a number that the two objects by themselves do not give."""
-        alone = _unquoted(self.function, one, other)
-        near = SAME * (self.bound + abs(value))
-        if alone.size != 1 or not abs(alone.item() - value) <= near:
-            raise DataError(words)
+    def _expect_alone(self, a: Any, b: Any) -> None:
+        """Refuse numbers of pairs that others beside them move."""
+        values = _unquoted(self.function, a, b)
+        for i, j in zip(ends(a), ends(b), strict=False) if values.size > 1 else ():
+            again = _unquoted(self.function, repeated(a, i), repeated(b, j))
+            near = SAME * (self.bound + abs(values[i, j]))
+            if again.shape != values.shape or not abs(again[i, j] - values[i, j]) <= near:
+                raise DataError(BESIDE)
 
     def _shrink(self, a: Any) -> Array:
         return np.sqrt(self.bound / np.maximum(self._raw_diagonal(a), self.bound))
