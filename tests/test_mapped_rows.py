@@ -120,3 +120,31 @@ def test_features_are_kept_between_passes_within_a_fixed_memory() -> None:
         thinned = sum(len(targets) for _, targets in rows.blocks(stride=4))
         assert thinned == 5000  # a thinned pass is not mistaken for a whole one
         assert len(list(rows.blocks())) == 5
+
+
+@pytest.mark.parametrize("size", [np.max, np.mean], ids=["largest", "mean"])
+def test_a_map_that_looks_at_the_rows_beside_is_refused(size: Any) -> None:
+    """One row would move the features of all others, which no bound on one row covers."""
+
+    @dataclass(frozen=True)
+    class Relative(Squares):
+        def __call__(self, x: Any) -> NDArray[np.float64]:
+            return np.asarray(super().__call__(x) / size(np.abs(x)))
+
+    x = np.array([[0.1, 0.2, 0.0], [0.9, 0.0, 0.0], [0.2, 0.0, 0.3]])
+    rows = MappedRows(x, np.ones(3), Relative(3))
+    with pytest.raises(DataError, match="rows beside it"):
+        list(rows.blocks())
+
+
+def test_rounding_by_the_shape_of_a_block_is_no_look_at_others() -> None:
+    """Cosines of numbers far beyond what a double tells apart, which one row alone rounds else."""
+    rows = 1e18 * np.random.default_rng().normal(size=(700, 3))
+    mixed = np.random.default_rng(0).normal(size=(3, 6))
+
+    @dataclass(frozen=True)
+    class Waves(Squares):
+        def __call__(self, x: Any) -> NDArray[np.float64]:
+            return np.asarray(np.cos(x @ mixed))
+
+    assert len(list(MappedRows(rows, np.ones(700), Waves(3)).blocks())) == 1

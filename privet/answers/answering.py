@@ -148,7 +148,8 @@ class KernelAnswering(RefusesHabits, Displayed, ClassifierMixin, BaseEstimator):
         ]
         if supplied:
             told.append(
-                "that the supplied kernel is positive semidefinite, as asserted by the user"
+                "that the supplied kernel is positive semidefinite and a function of two objects "
+                "alone, as asserted by the user"
             )
         return told
 

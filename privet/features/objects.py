@@ -14,6 +14,16 @@ from privet._checks import positive
 from privet._types import Array
 from privet.errors import DataError, DeclarationError
 from privet.features.kernel import Kernel, count
+from privet.rows.mapped import FEW, SAME, repeated
+
+BESIDE = (
+    "The supplied kernel's number of two objects changes with the objects beside them, or from "
+    "call to call. It must be a function of these two alone: use no mean, maximum or other number "
+    "of the whole block."
+)
+DIAGONAL = (
+    "diagonal_function of the supplied kernel does not give K(x, x). Correct it, or leave it None."
+)
 
 
 @dataclass(frozen=True)
@@ -71,8 +81,10 @@ class Spectrum(Kernel):
 class SuppliedKernel(Kernel):
     """A user's own function on any objects.
 
-    That it is positive semidefinite is the user's word. That ``K(x, x) <= declared_bound`` is
-    enforced: where it fails ``phi(x)`` is scaled down to the bound, which is again a kernel.
+    That it is positive semidefinite, and that each number is a function of its two objects alone,
+    is the user's word; a few pairs are compared by themselves, and what differs is refused. That
+    ``K(x, x) <= declared_bound`` is enforced: where it fails ``phi(x)`` is scaled down to the
+    bound, which is again a kernel.
 
     Parameters
     ----------
@@ -81,7 +93,8 @@ class SuppliedKernel(Kernel):
     declared_bound : float
         ``R^2``, positive.
     diagonal_function : callable or None, default None
-        Gives ``K(a_i, a_i)``, shape ``(len(a),)``; None compares each object with itself.
+        Gives ``K(a_i, a_i)``, shape ``(len(a),)``; None compares each object with itself, which
+        is safer: the bound is enforced on what this function says.
     """
 
     function: Callable[[Any, Any], Any]
@@ -103,6 +116,7 @@ class SuppliedKernel(Kernel):
                 "The supplied kernel must return one finite number for each pair of objects, "
                 f"shape {(count(a), count(b))}."
             )
+        self._expect_alone(a[:FEW], b[:FEW])
         return values * self._shrink(a)[:, None] * self._shrink(b)[None, :]
 
     def diagonal(self, a: Any) -> Array:
@@ -124,6 +138,10 @@ class SuppliedKernel(Kernel):
     def _raw_diagonal(self, a: Any) -> Array:
         if self.diagonal_function is not None:
             values = _unquoted(self.diagonal_function, a)
+            for i in ends(a) if values.shape == (count(a),) else ():
+                own = _unquoted(self.function, a[i : i + 1], a[i : i + 1])
+                if own.size != 1 or not own.item() <= values[i] + SAME * (self.bound + values[i]):
+                    raise DataError(DIAGONAL)
         else:
             each = (a[i : i + 1] for i in range(count(a)))
             pairs = [_unquoted(self.function, one, one) for one in each]
@@ -132,8 +150,22 @@ class SuppliedKernel(Kernel):
             raise DataError("K(x, x) of the supplied kernel must be finite and not negative.")
         return values
 
+    def _expect_alone(self, a: Any, b: Any) -> None:
+        """Refuse numbers of pairs that others beside them move."""
+        values = _unquoted(self.function, a, b)
+        for i, j in zip(ends(a), ends(b), strict=False) if values.size > 1 else ():
+            again = _unquoted(self.function, repeated(a, i), repeated(b, j))
+            near = SAME * (self.bound + abs(values[i, j]))
+            if again.shape != values.shape or not abs(again[i, j] - values[i, j]) <= near:
+                raise DataError(BESIDE)
+
     def _shrink(self, a: Any) -> Array:
         return np.sqrt(self.bound / np.maximum(self._raw_diagonal(a), self.bound))
+
+
+def ends(objects: Any) -> tuple[int, ...]:
+    """The places of the first object and of the last."""
+    return tuple(sorted({0, count(objects) - 1})) if count(objects) else ()
 
 
 def _unquoted(function: Callable[..., Any], *objects: Any) -> Array:

@@ -203,7 +203,8 @@ class KernelModel(PrivateLinearModel):
             bound = f"K(x, x) held to {declared.kernel.bound:g}"
             told.append(f"the kernel, a supplied kernel with {bound}")
             told.append(
-                "that the supplied kernel is positive semidefinite, as asserted by the user"
+                "that the supplied kernel is positive semidefinite and a function of two objects "
+                "alone, as asserted by the user"
             )
         else:
             told.append(f"the kernel, {declared.kernel}")

@@ -24,6 +24,8 @@ from privet.rows.engine import Block, Rows
 
 #: Bytes of features that are kept between passes, whatever the number of rows.
 KEPT_BYTES = 1 << 28
+#: A row's features beside others and beside copies of itself agree to this, tried on so many rows.
+SAME, FEW = 1e-4, 8
 
 
 class FeatureMap(Protocol):
@@ -55,6 +57,7 @@ class MappedRows(Rows):
     ) -> None:
         self._x, self._targets, self._map, self._constant = x, targets, feature_map, constant
         self._kept: dict[tuple[int, int], ArrayBlock] = {}
+        self._tried: set[tuple[int, int]] = set()
         self._free = kept_bytes
         self.n = int(x.shape[0]) if hasattr(x, "shape") else len(x)
         self.m = feature_map.columns + (constant is not None)
@@ -74,7 +77,11 @@ class MappedRows(Rows):
         place = rows.start, rows.step  # a minimizer goes over a thinned table many times
         if place in self._kept:
             return self._kept[place]
-        features, factors = mapped(self._map, self._x[rows])
+        part = self._x[rows]
+        features, factors = mapped(self._map, part)
+        if place not in self._tried:
+            expect_alone(self._map, part)
+            self._tried.add(place)
         block = ArrayBlock(features, features.T, factors, self._constant)
         if features.nbytes <= self._free:
             self._kept[place] = block
@@ -102,3 +109,31 @@ def mapped(feature_map: FeatureMap, x: Any) -> tuple[Array, Array | None]:
     if features.shape[1:] != (feature_map.columns,):  # a sparse matrix has no shape here
         raise DataError("A feature map must return one row of its declared columns per row.")
     return in_ball(features, feature_map.norm)
+
+
+def expect_alone(feature_map: FeatureMap, x: Any) -> None:
+    """Refuse a map that looks at the rows beside, tried on a block's first few.
+
+    One row would move the features of all others, which no bound on one row covers. A row keeps its
+    place among as many, since sums round by the shape of a block, which is public.
+    """
+    few = x[:FEW]
+    features = mapped(feature_map, few)[0]
+    last = len(features) - 1
+    for place in (0, last) if last > 0 else ():
+        again, here = mapped(feature_map, repeated(few, place))[0], features[place]
+        near = SAME * (feature_map.norm + float(np.abs(here).max()))
+        if len(again) != last + 1 or not np.abs(here - again[place]).max() <= near:
+            raise DataError(
+                "The features of a row change with the rows beside it, or from call to call. A "
+                "feature map must map each row by itself: use no mean, maximum or other number of "
+                "the whole block."
+            )
+
+
+def repeated(objects: Any, place: int) -> Any:
+    """As many copies of the one at ``place``: rows of a table, or objects in a list."""
+    count = objects.shape[0] if hasattr(objects, "shape") else len(objects)
+    if hasattr(objects, "shape"):
+        return objects[[place] * count]
+    return [objects[place]] * count

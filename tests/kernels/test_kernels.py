@@ -168,6 +168,27 @@ def test_what_is_not_a_kernel_is_refused(function: Any) -> None:
         SuppliedKernel(function, 1.0)([1, 2, 3], [1, 2])
 
 
+@pytest.mark.parametrize("size", [np.max, np.mean], ids=["largest", "mean"])
+def test_a_supplied_kernel_that_looks_at_the_objects_beside_is_refused(size: Any) -> None:
+    """One row would move the numbers of all others, which no bound on one row covers."""
+    rows = np.array([[1.0], [2.0], [4.0]])
+    kernel = SuppliedKernel(lambda a, b: a @ b.T / size(a), 100.0)
+    with pytest.raises(DataError, match="beside them"):
+        kernel(rows, rows[:2])
+    single = SuppliedKernel(lambda a, b: np.float32(a / 3.0) @ np.float32(b / 7.0).T, 100.0)
+    assert single(rows, rows).shape == (3, 3)  # single precision rounds, and no more
+
+
+def test_a_diagonal_that_hides_long_objects_is_refused() -> None:
+    """The bound would be enforced on what is not ``K(x, x)``."""
+    rows = np.array([[0.5], [3.0]])
+    kernel = SuppliedKernel(lambda a, b: a @ b.T, 1.0, lambda a: np.minimum(a[:, 0] ** 2, 1.0))
+    with pytest.raises(DataError, match="diagonal_function"):
+        kernel(rows, rows)
+    honest = SuppliedKernel(lambda a, b: a @ b.T, 1.0, lambda a: a[:, 0] ** 2)
+    assert np.allclose(np.diag(honest(rows, rows)), [0.25, 1.0])
+
+
 @pytest.mark.parametrize(
     ("kind", "arguments"),
     [
