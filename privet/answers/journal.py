@@ -31,9 +31,9 @@ from threading import Lock
 from typing import NamedTuple
 
 from privet._files import create_new, probe, refuse_ledgers_place
+from privet._process import after_fork, this_process
 from privet._untrusted import read_whole
 from privet.answers import records
-from privet.answers.process import after_fork, this_process
 from privet.answers.transcript import Transcript, load_transcript
 from privet.errors import DataError, DeclarationError, LedgerError
 from privet.ledger.memory import Heads, own_heads
@@ -64,8 +64,9 @@ def claimed(path: Place | None) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if not os.path.exists(path) and end_of(path).stat().st_size == 0:
-            end_of(path).unlink()
+        with suppress(OSError):  # a disk that went away hides no loss
+            if not os.path.exists(path) and end_of(path).stat().st_size == 0:
+                end_of(path).unlink()
         raise
 
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from privet._process import this_process
 from privet._types import Array
 from privet.answers import records
 from privet.answers.interactive import DECLARED, InteractivePredictor
-from privet.answers.process import this_process
 from privet.answers.records import AnsweredBatch, batch_from_json
 from privet.answers.sessions import Session, SparseSession
 from privet.answers.transcript import Transcript

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from privet._process import this_process
 from privet.errors import (
     DeclarationError,
     LedgerError,
@@ -140,6 +141,7 @@ class Charge:
         self._released: list[str] = []
         self._persons = _PERSONS.get()
         self._reservation = 0
+        self._process = ""  # the one that charged: a fork of it makes no release
         self._noted = False
         self._handed = False  # to the release that it pays for, where it was made first
 
@@ -154,6 +156,7 @@ class Charge:
                     self.reserve()
                 else:
                     self._reservation = first.handed_over(self.ledger, self.dataset, self.event)
+                    self._process = first._process
             except BaseException as error:
                 if not isinstance(error, PrivetError):  # a refusal says itself what it is
                     self._note(
@@ -168,6 +171,7 @@ class Charge:
 
     def reserve(self) -> None:
         """Charge it, durably."""
+        self._process = this_process()
         self._reservation = self.ledger.reserve(self.dataset, self.event)
 
     def check_pays(self, ledger: Any, dataset: str | None, event: Event) -> None:
@@ -232,6 +236,12 @@ class Charge:
             self._note(error, f"{self._charged()} and nothing was released; the charge stays.")
             return
         try:
+            if this_process() != self._process:
+                # where neither could settle, both would keep what they drew
+                raise SettledAlready(
+                    "This process is a fork of the one that was charged, and the charge pays for "
+                    "the release of that one. Fit in the process that releases."
+                )
             self.receipt = self.ledger.settle(self._reservation, self._released, self._persons)
         except SettledAlready as twin:
             # a fork, or a machine restored from its image: what the other drew is another release
@@ -239,8 +249,8 @@ class Charge:
                 self._forget()
             self._note(
                 twin,
-                f"{self._charged()} once, and a copy of this process has made the release that it "
-                "paid for: the one that was made here is forgotten.",
+                f"{self._charged()} once, and what a copy of this process makes is the release "
+                "that it paid for: the one that was made here is forgotten.",
             )
             raise
         except (LedgerError, OSError) as failed:

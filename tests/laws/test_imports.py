@@ -18,7 +18,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 #: What every room may open.
 WORDS = {
     *("errors", "_checks", "_files", "_moved", "_model_names", "_names", "_types"),
-    *("_untrusted", "_version"),
+    *("_process", "_untrusted", "_version"),
 }
 BELOW_MECHANISMS = WORDS | {
     "bisection",
@@ -53,6 +53,7 @@ ROOMS: dict[str, set[str]] = {
     "_files": {"_untrusted", "errors"},
     "_model_names": set(),
     "_names": set(),
+    "_process": set(),
     "_untrusted": {"errors"},
     "errors": set(),
     "_checks": {"errors"},

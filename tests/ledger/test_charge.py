@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,67 @@ def test_a_charge_pays_for_one_release_also_where_the_process_was_copied(ledger:
     assert not hasattr(model, "guarantee_")
     with pytest.raises(LedgerError), Charge(Twinned(ledger.url), "people", pure_event(0.25)):
         pass
+
+
+@pytest.mark.parametrize("settles", [True, False])
+def test_a_fork_within_a_release_keeps_nothing(
+    ledger: Ledger, tmp_path: Path, *, settles: bool
+) -> None:
+    """Where neither could settle, both would keep what they drew for one charge."""
+    heard, says = os.pipe()
+    charge = Charge(ledger, "people", pure_event(0.25), forget=lambda: None)
+    charge.__enter__()
+    if not settles:
+        (tmp_path / "budget.db").rename(tmp_path / "away.db")
+    child = os.fork()
+    if child == 0:
+        try:
+            charge.__exit__(None, None, None)
+            os.write(says, b"kept")
+        except LedgerError as error:
+            os.write(says, f"{error} {notes(error)}".encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(says)
+    told = os.read(heard, 1000).decode()
+    os.close(heard)
+    assert "a fork of the one that was charged" in told
+    assert "charged to 'people' once" in told or not settles
+    if settles:
+        charge.__exit__(None, None, None)
+        assert charge.receipt is not None
+    else:
+        with pytest.warns(PrivetWarning, match="no receipt"):
+            charge.__exit__(None, None, None)
+
+
+class ForkedBeforeItAnswers(InteractivePredictor):
+    """It is forked when its charge is settled and nobody holds the release yet."""
+
+    def _open(self) -> None:
+        self.__dict__["child"] = os.fork()
+        super()._open()
+
+
+def test_a_fork_does_not_open_a_release_a_second_time() -> None:
+    x = np.random.default_rng().uniform(-0.5, 0.5, size=(50, 2))
+    model = ForkedBeforeItAnswers(ZCDP(0.5))
+    here, heard = os.getpid(), os.pipe()
+    try:
+        model.fit(x, x[:, 0] > 0).answer([[0.1, 0.2]])
+        said = b"answered"
+    except DeclarationError as error:
+        said = str(error).encode()
+    if os.getpid() != here:
+        os.write(heard[1], said + str("_curator" in model.__dict__).encode())
+        os._exit(0)
+    os.waitpid(model.__dict__["child"], 0)
+    os.close(heard[1])
+    told = os.read(heard[0], 1000)
+    os.close(heard[0])
+    assert said == b"answered"
+    assert told.endswith(b"Fit and answer in one process.False")
 
 
 def test_a_settlement_that_fails_does_not_lose_the_release(ledger: Ledger, tmp_path: Path) -> None:
