@@ -176,12 +176,8 @@ class InteractivePredictor(AnswerNumbers):
         with claimed(self.journal), charges_seen() as charges:
             super().fit(X, y)
             try:
-                self._open()
-                if this_process() != here:  # before the release was held: both would answer
-                    raise DeclarationError(
-                        "This process was forked while the release was opened, and is not the one "
-                        "that answers. Fit and answer in one process."
-                    )
+                self._open()  # a fork before this would hold it, too
+                self._curator.refuse_other_process(here)
             except BaseException as error:  # paid, and nobody can ask: say so
                 self._forget()
                 for charge in charges:
