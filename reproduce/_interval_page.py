@@ -25,9 +25,6 @@ intervals at the same regularization, mean of the coefficients; *false* is how o
 columns without effect (empty where there are none). A cell is *short* when
 it is significantly below 0.93 (one-sided p < 0.001).
 
-Cells of hinges under a pure epsilon were measured while the floor of their regularization left a
-tenth of epsilon to the determinant; since then it is up to .15 (`privet/losses/margin.py`).
-
 """
 
 WAITING = """Measured before a pure fit of logistic loss and its matrices were one release

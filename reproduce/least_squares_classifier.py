@@ -124,9 +124,7 @@ def prepared() -> str:
     head = (
         "All three on rows at norm 1, by clipped gradients where delta is positive. The last "
         "columns are p of one-sided paired tests that logistic loss, and that the better of "
-        "logistic loss and hinge, is worse than least squares. Hinges under a pure epsilon were "
-        "measured while the floor of their regularization left a tenth of epsilon to the "
-        "determinant; since then it is up to .15 (`privet/losses/margin.py`).\n\n"
+        "logistic loss and hinge, is worse than least squares.\n\n"
         "| table | budget | logistic | hinge | least squares | p, logistic | p, the better |\n"
         "|---|---|---|---|---|---|---|\n"
     )

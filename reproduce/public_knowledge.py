@@ -35,9 +35,6 @@ error over all draws. "right" is a center fitted to the public rows, "wrong" its
 a private row. The last columns are the excess over the error of a logistic regression without
 privacy, and what is left of it.
 
-Cells of hinges under a pure epsilon were measured while the floor of their regularization left a
-tenth of epsilon to the determinant; since then it is up to .15 (`privet/losses/margin.py`).
-
 | columns | budget | model | knowledge | error | excess | share of the excess without it |
 |---|---|---|---|---|---|---|
 """

@@ -141,7 +141,7 @@ class Charge:
         self._released: list[str] = []
         self._persons = _PERSONS.get()
         self._reservation = 0
-        self._process = ""  # the one that charged: a fork of it makes no release
+        self._process = ""  # that reserved it
         self._noted = False
         self._handed = False  # to the release that it pays for, where it was made first
 
@@ -235,22 +235,22 @@ class Charge:
         if error is not None:
             self._note(error, f"{self._charged()} and nothing was released; the charge stays.")
             return
+        if this_process() != self._process:
+            # a fork never settles: where one of the two could not, both would keep what they drew
+            fork = LedgerError(
+                "This process is a fork of the one that was charged, and the charge pays for what "
+                "that one releases. Fit in the process that releases."
+            )
+            self._forgotten(fork, "once: the release that was made here is forgotten.")
+            raise fork
         try:
-            if this_process() != self._process:
-                # where neither could settle, both would keep what they drew
-                raise SettledAlready(
-                    "This process is a fork of the one that was charged, and the charge pays for "
-                    "the release of that one. Fit in the process that releases."
-                )
             self.receipt = self.ledger.settle(self._reservation, self._released, self._persons)
         except SettledAlready as twin:
-            # a fork, or a machine restored from its image: what the other drew is another release
-            if self._forget is not None:
-                self._forget()
-            self._note(
+            # a machine restored from its image: what the other drew is another release
+            self._forgotten(
                 twin,
-                f"{self._charged()} once, and what a copy of this process makes is the release "
-                "that it paid for: the one that was made here is forgotten.",
+                "once, and a copy of this process has made the release that it paid for: the one "
+                "that was made here is forgotten.",
             )
             raise
         except (LedgerError, OSError) as failed:
@@ -264,14 +264,18 @@ class Charge:
                 stacklevel=3,
             )
         except BaseException as stopped:
-            if self._forget is not None:
-                self._forget()
-            self._note(
+            self._forgotten(
                 stopped,
-                f"{self._charged()} and the release was made, but not settled: it is forgotten, "
-                f"and reservation {self._reservation} stays open.",
+                "and the release was made, but not settled: it is forgotten, and reservation "
+                f"{self._reservation} stays open.",
             )
             raise
+
+    def _forgotten(self, error: BaseException, why: str) -> None:
+        """Forget what was released, and say on the exception what was charged, and ``why``."""
+        if self._forget is not None:
+            self._forget()
+        self._note(error, f"{self._charged()} {why}")
 
 
 def check_ledger(ledger: Any, dataset: Any, insecure_seed: Any) -> None:

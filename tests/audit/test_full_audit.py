@@ -107,7 +107,7 @@ ESTIMATORS = {*MODELS, *REGRESSORS, *KERNEL_MODELS, "PrivateERM", "pipeline"}
 def test_every_other_mechanism_is_at_work_in_a_replay() -> None:
     where = (
         "REPLAYED, with the words its findings begin with, once a replay attacks it "
-        "(privet/audit: release_replay.py, measure_replay.py, answer_replay.py)"
+        "(REPLAYS, privet/audit/full_audit.py)"
     )
     names_the_same(REPLAYED, set(RELEASES) - set(cases.FITTED), where)
 

@@ -130,7 +130,7 @@ def test_a_minus_is_refused_where_there_are_bytes_or_pages(people: Path) -> None
     fit = ("--schema", people / "schema.toml", "--epsilon", 1)
     for command in (
         ("train", table, *fit, "--out", "-"),
-        ("tune", table, *fit, "--out", "-"),
+        ("tune", table, *fit, "--candidates", "c.toml", "--out", "-"),
         ("intervals", model, table, "--epsilon", 1, "--plot", "-"),
     ):
         refused(run(*command), "standard output")

@@ -14,6 +14,7 @@ from privet import ZCDP, Ledger, PureDP
 from privet.answers.non_interactive import LARGEST_NET, ball_net, linear_rounds, net_rounds
 from privet.audit.attacks import FALSE_ALARM
 from privet.errors import DeclarationError
+from privet.grid import grid_exponent
 from privet.kernels import Gaussian, Linear, NonInteractiveClassifier, Spectrum
 from privet.losses.margin import Logistic
 from privet.mechanisms.distinguishing import Distinguishing, Space
@@ -80,6 +81,19 @@ def test_the_error_is_within_its_bound(budget: Budget, d: int) -> None:
         failures += left > made.error
     assert made.error < made.minimizer.norm  # the bound says something
     assert stats.binom.sf(failures - 1, runs, 0.05) > FALSE_ALARM
+
+
+def test_weights_of_the_ball_are_on_their_public_grid() -> None:
+    """Drawn points carry the minimizer in their last bits: weights off the grid would tell them."""
+    x = np.random.default_rng(2).normal(size=(300, 5))
+    made = linear()
+    fitted = made.fit(x, (x[:, 0] > 0).astype(int))
+    weights = fitted.dual_coef_ @ fitted.points_
+    design = made.design(*x.shape)
+    sd = design.numeric.coordinate_sd / fitted.kernel.norm_bound
+    steps = np.ldexp(weights, -grid_exponent(sd, design.minimizer.norm))
+    assert np.abs(steps).max() > 1.0
+    assert np.abs(steps - np.rint(steps)).max() < 1e-3  # the product of two doubles, and no more
 
 
 def test_a_net_is_corrected_where_it_is_wrong() -> None:

@@ -231,7 +231,7 @@ def test_a_concentrated_budget_is_converted() -> None:
     # between the exact profile of a Gaussian and Bun and Steinke's conversion
     simple = 0.2 + 2 * math.sqrt(0.2 * math.log(1e6))
     assert 0.7 * simple < converted["epsilon"] < simple
-    assert "0.633 standard deviations" in told["meaning"]["words"]["text"]
+    assert "0.633 in units of their standard deviation" in told["meaning"]["words"]["text"]
     assert "1 in 1,000,000 releases" in told["summary"]["how_certain"]["text"]
 
 
