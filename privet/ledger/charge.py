@@ -73,7 +73,7 @@ def for_persons(rows: int) -> Iterator[None]:
 
 #: The charges that somebody wants to know of, begun in this context, and whom to tell of each.
 Told = Callable[["Charge"], None]
-_SEEN: ContextVar[tuple[list[Charge], Told] | None] = ContextVar("_SEEN", default=None)
+_SEEN: ContextVar[tuple[tuple[list[Charge], Told], ...]] = ContextVar("_SEEN", default=())
 
 
 @contextmanager
@@ -82,10 +82,10 @@ def charges_seen(told: Told = lambda charge: None) -> Iterator[list[Charge]]:
 
     A charge notes on an exception what was spent while the release is being made. Afterwards, until
     the release is in the hands of whoever asked for it, only its caller can. ``told`` is called
-    once a charge is durable, before anything is drawn.
+    once a charge is durable, before anything is drawn. Whoever asked before is told, too.
     """
     seen: list[Charge] = []
-    before = _SEEN.set((seen, told))
+    before = _SEEN.set((*_SEEN.get(), (seen, told)))
     try:
         yield seen
     finally:
@@ -147,9 +147,8 @@ class Charge:
 
     def __enter__(self) -> Charge:
         if self.ledger is not None:
-            seen = _SEEN.get()
-            if seen is not None:
-                seen[0].append(self)
+            for seen, _ in _SEEN.get():
+                seen.append(self)
             try:
                 first = _FIRST.get()
                 if first is None:
@@ -165,8 +164,8 @@ class Charge:
                         "look in the ledger. Nothing was released.",
                     )
                 raise
-            if seen is not None:
-                seen[1](self)
+            for _, told in _SEEN.get():
+                told(self)
         return self
 
     def reserve(self) -> None:

@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 from privet import ZCDP, Ledger, LogisticRegression, PureDP
+from privet.answers.ledger_answers import open_answers
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError, PrivetWarning
 from privet.kernels import InteractivePredictor
+from privet.ledger.answer_turns import Turn
 from privet.ledger.charge import Charge, notes
+from privet.schema import Label, Numeric, Schema
 from tests.strategies import gaussian_event, pure_event
 
 
@@ -227,3 +230,22 @@ def test_a_journal_that_cannot_be_written_is_refused_uncharged(
     with pytest.raises(DeclarationError, match="journal cannot be written"):
         model.fit(x, (x[:, 0] > 0).astype(int))
     assert ledger.remaining("people") == 1.0
+
+
+@pytest.mark.parametrize("kind", [OSError, LedgerError, KeyboardInterrupt])
+def test_a_release_whose_transcript_cannot_be_begun_is_told_as_lost(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, kind: type[BaseException]
+) -> None:
+    """The charge is seen by all who asked, not by the innermost alone."""
+
+    def full(*_: Any) -> None:
+        raise kind
+
+    monkeypatch.setattr(Turn, "append", full)
+    ledger.open("patients", ZCDP(0.5))
+    schema = Schema({"age": Numeric(0, 1)}, Label("ill", ("no", "yes")))
+    table = {"age": np.linspace(0, 1, 20), "ill": ["no", "yes"] * 10}
+    with pytest.raises(kind) as caught:
+        open_answers("ward", schema, table, budget=ZCDP(0.5), ledger=ledger, dataset="patients")
+    (told,) = notes(caught.value)
+    assert "charged to 'patients' and the release was made, but lost" in told
