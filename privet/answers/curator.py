@@ -116,6 +116,14 @@ class Curator:
         self._session = None
         return session
 
+    def refuse_other_process(self, charged: str) -> None:
+        """Refused in a fork of the process that was charged: both would answer."""
+        if self._hold is not None and self._hold.process != charged:
+            raise DeclarationError(
+                "This process was forked while the release was opened, and is not the one that "
+                "answers. Fit and answer in one process."
+            )
+
     def refuse_copy(self) -> None:
         """Refused while training rows are held: a copy would answer with a second noise."""
         if self.publishes and self.session is not None:

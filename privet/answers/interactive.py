@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from privet._process import this_process
 from privet._types import Array
 from privet.answers import records
 from privet.answers.answering import KernelAnswering, budget_first
@@ -171,10 +172,12 @@ class InteractivePredictor(AnswerNumbers):
         """Find the minimizer and open the release; spends the whole budget once."""
         if self.journal is not None:
             self._kernel(1).to_json()  # refuses what no file can hold, before a charge
+        here = this_process()
         with claimed(self.journal), charges_seen() as charges:
             super().fit(X, y)
             try:
-                self._open()
+                self._open()  # a fork before this would hold it, too
+                self._curator.refuse_other_process(here)
             except BaseException as error:  # paid, and nobody can ask: say so
                 self._forget()
                 for charge in charges:

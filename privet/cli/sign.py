@@ -100,9 +100,9 @@ def _make(place: Path) -> Path:
 
     tools = _cryptography()
     forms = tools.serialization
+    free_place(place, force=False)
     public = place.with_name(place.name + PUBLIC)
-    for each in (place, public):
-        free_place(each, force=False)
+    free_place(public, force=False)
     made = tools.ed25519.Ed25519PrivateKey.generate()
     private = made.private_bytes(
         forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption()

@@ -73,7 +73,7 @@ def for_persons(rows: int) -> Iterator[None]:
 
 #: The charges that somebody wants to know of, begun in this context, and whom to tell of each.
 Told = Callable[["Charge"], None]
-_SEEN: ContextVar[tuple[list[Charge], Told] | None] = ContextVar("_SEEN", default=None)
+_SEEN: ContextVar[tuple[tuple[list[Charge], Told], ...]] = ContextVar("_SEEN", default=())
 
 
 @contextmanager
@@ -82,10 +82,10 @@ def charges_seen(told: Told = lambda charge: None) -> Iterator[list[Charge]]:
 
     A charge notes on an exception what was spent while the release is being made. Afterwards, until
     the release is in the hands of whoever asked for it, only its caller can. ``told`` is called
-    once a charge is durable, before anything is drawn.
+    once a charge is durable, before anything is drawn. Whoever asked before is told, too.
     """
     seen: list[Charge] = []
-    before = _SEEN.set((seen, told))
+    before = _SEEN.set((*_SEEN.get(), (seen, told)))
     try:
         yield seen
     finally:
@@ -147,9 +147,8 @@ class Charge:
 
     def __enter__(self) -> Charge:
         if self.ledger is not None:
-            seen = _SEEN.get()
-            if seen is not None:
-                seen[0].append(self)
+            for seen, _ in _SEEN.get():
+                seen.append(self)
             try:
                 first = _FIRST.get()
                 if first is None:
@@ -165,8 +164,8 @@ class Charge:
                         "look in the ledger. Nothing was released.",
                     )
                 raise
-            if seen is not None:
-                seen[1](self)
+            for _, told in _SEEN.get():
+                told(self)
         return self
 
     def reserve(self) -> None:
@@ -235,10 +234,18 @@ class Charge:
         if error is not None:
             self._note(error, f"{self._charged()} and nothing was released; the charge stays.")
             return
+        if this_process() != self._process:
+            # a fork never settles: where one of the two could not, both would keep what they drew
+            fork = LedgerError(
+                "This process is a fork of the one that was charged, and the charge pays for what "
+                "that one releases. Fit in the process that releases."
+            )
+            self._forgotten(fork, "once: the release that was made here is forgotten.")
+            raise fork
         try:
             self.receipt = self.ledger.settle(self._reservation, self._released, self._persons)
         except SettledAlready as twin:
-            # a fork, or a machine restored from its image: what the other drew is another release
+            # a machine restored from its image: what the other drew is another release
             self._forgotten(
                 twin,
                 "once, and a copy of this process has made the release that it paid for: the one "
@@ -246,13 +253,6 @@ class Charge:
             )
             raise
         except (LedgerError, OSError) as failed:
-            if this_process() != self._process:
-                self._forgotten(
-                    failed,
-                    "by the process that this one was forked from, which may have made the release "
-                    "that it paid for: the one that was made here is forgotten.",
-                )
-                raise
             # The charge is durable and the release was made: to lose it now would lose what was
             # paid for. Only the note in the ledger and the receipt are missing.
             warn(

@@ -203,13 +203,13 @@ class SqliteStore:
             )
 
     def _refuse_special(self) -> None:
-        """Only regular files may have the names that are used: opening a pipe would never end."""
+        """Only regular files may have the names that are used: a pipe, or /proc, may never end."""
         try:
             real = os.path.realpath(self.path)
             for end in ("", *LEDGER_ENDS):
                 with suppress(FileNotFoundError, NotADirectoryError):
                     found = os.lstat(real + end)
-                    if not stat.S_ISREG(found.st_mode):
+                    if not stat.S_ISREG(found.st_mode) or real.startswith(("/proc/", "/sys/")):
                         raise LedgerError(
                             f"{self.path.name}{end} is a link, a pipe, a folder or a device, where "
                             "the ledger needs a file of its own. Nothing was released. Look who "

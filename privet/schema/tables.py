@@ -234,6 +234,7 @@ def _open_parquet(path: Path) -> OpenTable:
             schema, n = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError):
         raise DataError(f"{str(path)!r} is not a Parquet file.") from None
+    refuse_twice(schema.names)
     text = [
         name for name in schema.names if schema.field(name).type in (pa.string(), pa.large_string())
     ]

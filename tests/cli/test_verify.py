@@ -147,6 +147,8 @@ def test_a_damaged_signature_fails(paid: Path, key: Path, content: bytes) -> Non
 def test_keys_are_refused_in_words(paid: Path, key: Path) -> None:
     before = key.read_bytes()
     refused(run("sign", "--new-key", key), "already there")
+    for folder in ("", ".", "/"):
+        refused(run("sign", "--new-key", folder), "name a file")
     assert key.read_bytes() == before
     refused(run("sign", paid, "--key", f"{key}.pub"), "not a private key")
     run("sign", paid, "--key", key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,12 @@ import numpy as np
 import pytest
 
 from privet import ZCDP, Ledger, LogisticRegression, PureDP
+from privet.answers.ledger_answers import open_answers
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError, PrivetWarning
 from privet.kernels import InteractivePredictor
+from privet.ledger.answer_turns import Turn
 from privet.ledger.charge import Charge, notes
+from privet.schema import Label, Numeric, Schema
 from tests.strategies import gaussian_event, pure_event
 
 
@@ -123,34 +125,70 @@ def test_a_charge_pays_for_one_release_also_where_the_process_was_copied(ledger:
         pass
 
 
-class Full(Ledger):
-    """A disk that fills up between charge and settlement."""
-
-    def settle(self, *_: Any, **named: Any) -> Any:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_fork_that_cannot_settle_keeps_no_second_release(ledger: Ledger) -> None:
-    """The process that charged keeps its own, with a warning; its copy drew other noise."""
+@pytest.mark.parametrize("settles", [True, False])
+def test_a_fork_within_a_release_keeps_nothing(
+    ledger: Ledger, tmp_path: Path, *, settles: bool
+) -> None:
+    """Where one of the two could not settle, both would keep what they drew for one charge."""
+    heard, says = os.pipe()
     forgotten: list[int] = []
-    charge = Charge(
-        Full(ledger.url), "people", pure_event(0.25), forget=lambda: forgotten.append(1)
-    )
+    charge = Charge(ledger, "people", pure_event(0.25), forget=lambda: forgotten.append(1))
     charge.__enter__()
+    if not settles:
+        (tmp_path / "budget.db").rename(tmp_path / "away.db")
     child = os.fork()
     if child == 0:
         try:
             charge.__exit__(None, None, None)
-        except OSError as error:
-            told = "forked from" in notes(error)[0]
-            os._exit(7 if told and forgotten else 8)
+            os.write(says, b"kept")
+        except LedgerError as error:
+            os.write(says, f"{error} {notes(error)} {forgotten}".encode())
         finally:
-            os._exit(9)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    with pytest.warns(PrivetWarning, match="no receipt"):
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(says)
+    told = os.read(heard, 1000).decode()
+    os.close(heard)
+    assert "a fork of the one that was charged" in told
+    assert "charged to 'people' once: the release that was made here is forgotten." in told
+    assert told.endswith("[1]")
+    if settles:
         charge.__exit__(None, None, None)
+        assert charge.receipt is not None
+    else:
+        with pytest.warns(PrivetWarning, match="no receipt"):
+            charge.__exit__(None, None, None)
     assert not forgotten
+
+
+class ForkedBeforeItAnswers(InteractivePredictor):
+    """It is forked when its charge is settled and nobody holds the release yet."""
+
+    def _open(self) -> None:
+        self.__dict__["child"] = os.fork()
+        super()._open()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_fork_does_not_open_a_release_a_second_time() -> None:
+    x = np.random.default_rng().uniform(-0.5, 0.5, size=(50, 2))
+    model = ForkedBeforeItAnswers(ZCDP(0.5))
+    here, heard = os.getpid(), os.pipe()
+    try:
+        model.fit(x, x[:, 0] > 0).answer([[0.1, 0.2]])
+        said = b"answered"
+    except DeclarationError as error:
+        said = str(error).encode()
+    if os.getpid() != here:
+        os.write(heard[1], said + str("_curator" in model.__dict__).encode())
+        os._exit(0)
+    os.waitpid(model.__dict__["child"], 0)
+    os.close(heard[1])
+    told = os.read(heard[0], 1000)
+    os.close(heard[0])
+    assert said == b"answered"
+    assert told.endswith(b"Fit and answer in one process.False")
 
 
 def test_a_settlement_that_fails_does_not_lose_the_release(ledger: Ledger, tmp_path: Path) -> None:
@@ -192,3 +230,22 @@ def test_a_journal_that_cannot_be_written_is_refused_uncharged(
     with pytest.raises(DeclarationError, match="journal cannot be written"):
         model.fit(x, (x[:, 0] > 0).astype(int))
     assert ledger.remaining("people") == 1.0
+
+
+@pytest.mark.parametrize("kind", [OSError, LedgerError, KeyboardInterrupt])
+def test_a_release_whose_transcript_cannot_be_begun_is_told_as_lost(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, kind: type[BaseException]
+) -> None:
+    """The charge is seen by all who asked, not by the innermost alone."""
+
+    def full(*_: Any) -> None:
+        raise kind
+
+    monkeypatch.setattr(Turn, "append", full)
+    ledger.open("patients", ZCDP(0.5))
+    schema = Schema({"age": Numeric(0, 1)}, Label("ill", ("no", "yes")))
+    table = {"age": np.linspace(0, 1, 20), "ill": ["no", "yes"] * 10}
+    with pytest.raises(kind) as caught:
+        open_answers("ward", schema, table, budget=ZCDP(0.5), ledger=ledger, dataset="patients")
+    (told,) = notes(caught.value)
+    assert "charged to 'patients' and the release was made, but lost" in told

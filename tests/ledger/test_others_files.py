@@ -260,3 +260,10 @@ def test_a_new_ledger_is_for_its_owner_alone(sqlite_url: str) -> None:
         kept.close()
     finally:
         os.umask(before)
+
+
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="no /proc here")
+def test_a_file_of_the_system_is_no_ledger() -> None:
+    """It is called regular, and reading some of them never ends."""
+    with pytest.raises(LedgerError, match="needs a file of its own"):
+        Ledger("sqlite:////proc/version").entries()

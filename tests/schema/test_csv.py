@@ -195,6 +195,17 @@ def test_names_that_occur_twice_are_all_named(tmp_path: Path) -> None:
     assert CANARY not in str(error.value)
 
 
+def test_names_that_occur_twice_in_a_parquet_file_are_named(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    path = tmp_path / "t.parquet"
+    text = pa.array(["B;b"] * 4)  # the type of text columns is asked for by name
+    write_table(pa.Table.from_arrays([text, text], names=["ward", "ward"]), path)
+    with pytest.raises(DataError, match="several columns of the same name: 'ward'"):
+        PLAIN.encode(path)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1 << 20])
 def test_the_first_line_may_be_cut_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
