@@ -13,6 +13,7 @@ import mmap
 import os
 import secrets
 from collections.abc import Callable
+from threading import RLock
 
 #: Linux's name for "clear these pages in a child"; Python has none for it.
 WIPE_ON_FORK = 18
@@ -28,13 +29,16 @@ class _Mark:
         with contextlib.suppress(AttributeError, OSError, ValueError):  # not this system's
             self._page.madvise(WIPE_ON_FORK)
         after_fork(self.clear)
+        self.clear()
 
     def clear(self) -> None:
+        self._one = RLock()  # that of before a fork may be held by a thread that is not here
         self._page[:SIZE] = bytes(SIZE)
 
     def __call__(self) -> str:
-        if self._page[:SIZE] == bytes(SIZE):
-            self._page[:SIZE] = secrets.token_bytes(SIZE)
+        with self._one:  # threads that begin at once have one mark: with two, one were a fork
+            if self._page[:SIZE] == bytes(SIZE):
+                self._page[:SIZE] = secrets.token_bytes(SIZE)
         # also the number, for a fork past Python on a system that clears no page
         return f"{os.getpid()}:{self._page[:SIZE].hex()}"
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
 import pytest
 
 from privet import ZCDP, Ledger, LogisticRegression, PureDP
+from privet._process import _Mark
 from privet.answers.ledger_answers import open_answers
 from privet.errors import BudgetExceeded, DeclarationError, LedgerError, PrivetWarning
 from privet.kernels import InteractivePredictor
@@ -160,6 +163,20 @@ def test_a_fork_within_a_release_keeps_nothing(
         with pytest.warns(PrivetWarning, match="no receipt"):
             charge.__exit__(None, None, None)
     assert not forgotten
+
+
+def test_threads_that_begin_at_once_are_one_process() -> None:
+    """Else one finds that it is a fork of the other, and loses what it has paid for."""
+    mark, together = _Mark(), Barrier(4)
+
+    def ask(_: int) -> str:
+        together.wait()
+        return mark()
+
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(200):
+            mark.clear()
+            assert len(set(threads.map(ask, range(4)))) == 1
 
 
 class ForkedBeforeItAnswers(InteractivePredictor):
