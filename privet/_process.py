@@ -49,5 +49,13 @@ def after_fork(what: Callable[[], None]) -> None:
         os.register_at_fork(after_in_child=what)
 
 
+def around_fork(
+    before: Callable[[], None], in_parent: Callable[[], None], in_child: Callable[[], None]
+) -> None:
+    """Do these before every fork of Python's, and after it in the parent and in the child."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
+
+
 #: The mark of the process that asks.
 this_process = _Mark()

@@ -12,6 +12,7 @@ memory.py    what was last seen of a ledger; beside.py keeps it beside a file
 witness.py   heads in the hands of an outside witness
 answer_turns.py   transcripts of releases that several processes answer
 place.py     whether all who charge a file meet there: links, mounts, locks
+forks.py     a fork waits for threads that are at a file
 store.py     what a database must give; sqlite.py and postgres.py give it, stores.py chooses
 postgres_connection.py, postgres_tables.py, guard*.sql, postgres_roles.py   what a server needs
 """

@@ -28,6 +28,7 @@ from privet.ledger import store
 from privet.ledger.beside import Beside
 from privet.ledger.entries import Entries
 from privet.ledger.entry import COLUMNS, Entry
+from privet.ledger.forks import connections
 from privet.ledger.guarded_sqlite import GuardedConnection, refuse_strange_files, told
 from privet.ledger.place import refuse_place
 from privet.ledger.sqlite_tables import (
@@ -178,7 +179,10 @@ class SqliteStore:
                 f"This user may not write the ledger {self.path.name} and its folder. Nothing was "
                 "charged. Ask its owner for the right to write both, or to charge for you."
             )
-        with closing(self._archived() if only else self._connect(create=create)) as connection:
+        with (
+            connections.one(),
+            closing(self._archived() if only else self._connect(create=create)) as connection,
+        ):
             try:
                 if only:
                     self._one_view(connection)  # before anything else is asked of it
