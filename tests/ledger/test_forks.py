@@ -13,7 +13,11 @@ from privet.errors import LedgerError
 from privet.ledger import forks
 from tests.strategies import pure_event
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork"),
+    # newer Pythons warn of what is tested here
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
+]
 
 
 @pytest.fixture
