@@ -2,11 +2,10 @@
 
 Write-ahead log, synchronous FULL: a commit has reached the disk when it returns. ``BEGIN
 IMMEDIATE``: from the first look to the commit no other process can write. Every operation opens the
-file anew and closes it, so nothing is kept across a fork, and a file that was removed, replaced or
-restored between two charges is seen as what it is.
-
-Which files are ledgers is decided by ``sqlite_tables.py``. After a commit the file, its log and its
+file anew and closes it: a fork keeps nothing (``forks.py``), and a file that was removed, replaced
+or restored between two charges is seen as what it is. After a commit the file, its log and its
 log's index at the path must be the very ones that were open: else nobody ever sees the charge.
+Which files are ledgers is decided by ``sqlite_tables.py``.
 """
 
 from __future__ import annotations
@@ -134,8 +133,7 @@ class SqliteStore:
             entries = Entries(SqliteTransaction(connection))
             with self._exclusive(connection):
                 refuse_place(self.path)
-                found = self._format(connection)
-                if found is None:
+                if (found := self._format(connection)) is None:
                     raise LedgerError(FOREIGN.format(place=self.path.name))
                 upgrade(connection, found)
                 self._beside.expect_first(entries, found)
@@ -179,10 +177,8 @@ class SqliteStore:
                 f"This user may not write the ledger {self.path.name} and its folder. Nothing was "
                 "charged. Ask its owner for the right to write both, or to charge for you."
             )
-        with (
-            connections.one(),
-            closing(self._archived() if only else self._connect(create=create)) as connection,
-        ):
+        opened = self._archived if only else lambda: self._connect(create=create)
+        with connections.one(), closing(opened()) as connection:
             try:
                 if only:
                     self._one_view(connection)  # before anything else is asked of it
