@@ -34,7 +34,7 @@ def numerics(draw: st.DrawFn) -> Numeric:
     side = st.floats(0, 1e6) | st.just(0.0) if log else BOUND
     low, high = sorted([draw(side), draw(side)])
     # a half of the least number above zero is zero, and would be no scale
-    close = high / 2 - low / 2 <= 0 or (log and math.log1p(high) - math.log1p(low) < 1e-9)
+    close = (high - low) / 2 <= 0 or (log and math.log1p(high) - math.log1p(low) < 1e-9)
     high = low + abs(low) + 1 if close else high
     missing = draw(st.none() | st.floats(low, high))
     knots = draw(st.none() | st.integers(3, 6))
