@@ -82,9 +82,8 @@ class Curator:
                 "Some queries were never answered, and a transcript alone cannot answer them. Take "
                 "the rows again with resume(X, y, transcript)."
             )
-        fresh = self.transcript.unanswered(
-            queries
-        )  # again: another thread may have asked meanwhile
+        # again: another thread may have asked meanwhile
+        fresh = self.transcript.unanswered(queries)
         if fresh:
             table = isinstance(queries, np.ndarray)
             asked = queries[fresh] if table else [queries[i] for i in fresh]

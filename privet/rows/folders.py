@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from privet.errors import DataError
-from privet.schema.file_format import CSV_NAMES
+from privet.schema.file_format import CSV_NAMES, PARQUET_NAMES
 
-ENDINGS = (".parquet", ".pq")
 #: How a Parquet file begins.
 MAGIC = b"PAR1"
 #: What a table format keeps beside its files.
@@ -34,11 +33,11 @@ class TableFiles(NamedTuple):
 def table_files(path: Path) -> TableFiles:
     """The file itself, or all files of a folder and the folders in it that are its table."""
     if not path.is_dir():
-        parquet = path.suffix.lower() in ENDINGS
+        parquet = path.suffix.lower() in PARQUET_NAMES
         return TableFiles([path], []) if parquet else TableFiles([], [path])
     found = TableFiles([], [])
     for each in sorted(_files(path, ())):
-        if each.suffix.lower() in ENDINGS:
+        if each.suffix.lower() in PARQUET_NAMES:
             found.parquet.append(each)
         elif each.name.lower().endswith(CSV_NAMES):
             found.csv.append(each)

@@ -17,7 +17,8 @@ from privet.schema.declared_values import Misdeclared
 SEPARATORS = (",", ";", "\t", "|")
 #: how the names of tables end
 CSV_NAMES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-TABLES = (".parquet", ".pq", *CSV_NAMES)
+PARQUET_NAMES = (".parquet", ".pq")
+TABLES = (*PARQUET_NAMES, *CSV_NAMES)
 _NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 
 

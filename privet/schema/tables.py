@@ -17,6 +17,7 @@ from privet.errors import DataError, MissingExtra
 from privet.schema.cells import Cells, arrow_cells, is_readable
 from privet.schema.file_format import (
     CSV_NAMES,
+    PARQUET_NAMES,
     PLAIN,
     TABLES,
     FileFormat,
@@ -140,7 +141,7 @@ def open_table(table: Any, file: FileFormat | None = None) -> OpenTable:
         where = ": it is a folder, and one file is needed here" if path.is_dir() else ""
         raise DataError(f"There is no file {str(path)!r}{where}.")
     refuse_special(path)
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if path.suffix.lower() in PARQUET_NAMES:
         return _open_parquet(path)
     if path.name.lower().endswith(CSV_NAMES):
         return _open_csv(path, file or PLAIN)
@@ -234,7 +235,7 @@ def _open_parquet(path: Path) -> OpenTable:
             schema, n = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError):
         raise DataError(f"{str(path)!r} is not a Parquet file.") from None
-    refuse_twice(schema.names)
+    types = typed(schema)
     text = [
         name for name in schema.names if schema.field(name).type in (pa.string(), pa.large_string())
     ]
@@ -246,7 +247,7 @@ def _open_parquet(path: Path) -> OpenTable:
         options["page_checksum_verification"] = True  # where a file has checksums, as Spark's have
         return _checked(lambda: pa.parquet.ParquetFile(path, **options), names)
 
-    return OpenTable(typed(schema), n, batches)
+    return OpenTable(types, n, batches)
 
 
 def _open_csv(path: Path, declared: FileFormat) -> OpenTable:
